@@ -8,6 +8,7 @@ import pytest
 
 from discreet.assess import assess
 from discreet.data.finished_table import read_table
+from discreet.data.hierarchy import Hierarchy
 from discreet.data.table import Table
 from discreet.data.tabulate import tabulate
 from discreet.errors import InputError, RuleError, TableError
@@ -382,3 +383,46 @@ def test_suppression_by_hand_lowers_no_level(table, word):
     assert given.primaries.tolist() == plain.primaries.tolist()
     for name in ("lower", "upper", "sliding", "prior_lower", "prior_upper"):
         assert np.array_equal(getattr(given, name), getattr(plain, name))
+
+
+# -- missing codes, least levels --------------------------------------------------------------------------------
+
+
+def by_size(codes=("9",)) -> Table:
+    records = pd.DataFrame({"size": list("1112229"), "turnover": [40, 30, 20, 25, 30, 35, 80]})
+    return tabulate(records, {"size": Hierarchy.flat("12").with_missing(codes)}, "turnover")
+
+
+def test_cells_with_a_missing_code_may_be_published_by_decision():
+    table = by_size()
+    assert [table.label(i) for i in np.flatnonzero(table.has_missing_code)] == ["9"]
+    judged, safe = (assess(table, "FREQ(3)", missing_codes=one) for one in ("judged", "safe"))
+    assert [judged.status[3], safe.status[3]] == [Status.PRIMARY, Status.FREE]
+    assert safe.overrides == (Override("9", ("FREQ(3)",), "free", "a dimension has a code that means missing"),)
+    assert safe.lower[3] == judged.lower[3] > 0  # if it is suppressed, it is protected
+    assert judged.digest != safe.digest
+
+
+def test_a_status_by_hand_has_precedence_over_missing_codes():
+    for word in ("primary", "suppressed"):
+        problem = assess(by_size(), "FREQ(3)", missing_codes="safe", statuses={"9": word})
+        assert (problem.status[3], problem.overrides) == (Status.PRIMARY, ())
+    with pytest.raises(InputError, match="missing_codes is 'judged' or 'safe', not 'no'"):
+        assess(by_size(), "FREQ(3)", missing_codes="no")
+
+
+def test_no_level_is_below_the_least(table):
+    free = assess(table, "P(10)", least_level=7.5)
+    assert np.all(free.lower[free.primaries] >= 7.5)
+    assert np.all(free.upper[free.primaries] >= 7.5)
+    assert not free.lower[free.free].any()
+    large = assess(table, "P(10)", least_level=1e6)
+    assert (
+        large.lower.tolist() == np.where(large.status == Status.PRIMARY, table.value, 0).tolist()
+    )  # nothing is negative
+    width = assess(tabulate(pd.DataFrame({"g": list("aab")}), "g"), "FREQ(3,20,2)", least_level=1)
+    assert not width.lower.any()  # a rule that requires a width only
+    zero = assess(by_size(), [], statuses={"9": "primary"}, least_level=7.5, margin=0)
+    assert zero.upper[3] == 7.5
+    with pytest.raises(RuleError, match="least_level is a number"):
+        assess(table, "P(10)", least_level=-1)

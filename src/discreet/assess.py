@@ -20,6 +20,7 @@ from discreet.rules import Boundary, Rule, Sensitivity, combine, parse_rules
 
 Label = str | Sequence[str]
 Zeros = Literal["published", "suppressible"]
+MissingCodes = Literal["judged", "safe"]
 ManualStatus = str | tuple[str, str]  # a status, or a status and the reason for it
 
 STATUS_OF_WORD = {
@@ -29,6 +30,7 @@ STATUS_OF_WORD = {
     "suppressed": Status.SUPPRESSED,
     "hidden": Status.SUPPRESSED,  # the former name, accepted in old files
 }
+MISSING_REASON = "a dimension has a code that means missing"
 RELEASING_STATUSES = ("free", "published")  # they allow publication of a sensitive cell, so a reason is required
 
 
@@ -43,6 +45,8 @@ def assess(
     waivers: Iterable[str | tuple[str, Label]] = (),
     prior: float | None = None,
     zeros: Zeros | None = None,
+    missing_codes: MissingCodes = "judged",
+    least_level: float = 0.0,
 ) -> Problem:
     """Apply rules to every cell. A cell is sensitive if any rule says so; its levels are the largest of all rules.
 
@@ -60,7 +64,15 @@ def assess(
     suppressed to protect others, at the cost of the cheapest other cell; give cells that are zero by definition the status
     ``published``. By default zeros are published in tables of counts; in other tables if they have no contributors, or if the
     numbers of contributors are not known.
+
+    With ``missing_codes="safe"`` sensitive cells with a code that means missing (:meth:`Hierarchy.with_missing`) are ``free``
+    by decision, unless ``statuses`` says otherwise. No lower or upper level of a cell that needs protection is below
+    ``least_level``, unless all its contributions are zero or prior bounds exclude it.
     """
+    if not 0 <= least_level < np.inf:
+        raise RuleError("least_level is a number in units of the response, 0 or more.")
+    if missing_codes not in get_args(MissingCodes):
+        raise InputError(f"missing_codes is {' or '.join(map(repr, get_args(MissingCodes)))}, not {missing_codes!r}.")
     if zeros not in (None, *get_args(Zeros)):
         raise InputError(f"zeros is {' or '.join(map(repr, get_args(Zeros)))}, not {zeros!r}.")
     if prior is not None and not 0 < prior <= 100:
@@ -85,6 +97,10 @@ def assess(
     must_suppress: list[str] = []
     by_hand: Counter[str] = Counter()
     decided: set[int] = set()
+
+    def violated(i: int) -> tuple[str, ...]:
+        return tuple(str(rule) for rule, seen in zip(chosen, by_rule, strict=True) if seen.sensitive[i])
+
     for label, given in (statuses or {}).items():
         i = table.index(label)
         if i in decided:
@@ -93,8 +109,7 @@ def assess(
         word, reason = _manual_status(table.label(i), given)
         if found.sensitive[i] and word in RELEASING_STATUSES:
             status[i] = STATUS_OF_WORD[word]
-            by = tuple(str(rule) for rule, seen in zip(chosen, by_rule, strict=True) if seen.sensitive[i])
-            overrides.append(Override(table.label(i), by, word, reason))
+            overrides.append(Override(table.label(i), violated(i), word, reason))
             continue
         by_hand[STATUS_OF_WORD[word].name.lower()] += 1
         if not found.sensitive[i]:
@@ -104,9 +119,16 @@ def assess(
         elif STATUS_OF_WORD[word] == Status.SUPPRESSED:
             must_suppress.append(table.label(i))
     _refuse_without_reason(overrides)
+    if missing_codes == "safe":
+        for i in np.flatnonzero(found.sensitive & table.has_missing_code).tolist():
+            if i not in decided:
+                status[i] = Status.FREE
+                overrides.append(Override(table.label(i), violated(i), "free", MISSING_REASON))
     if table.behind is not None:
         status[table.behind] = Status.SUPPRESSED  # never published, without protection requirements
     needs = (status == Status.PRIMARY) | (found.sensitive & (status == Status.FREE))
+    least = np.where(needs & (table.magnitude > 0) & ~_only_sliding(found), least_level, 0.0)
+    lower, upper = np.maximum(lower, least), np.maximum(upper, least)
     prior_lower, prior_upper = _prior(table, prior)
     # Values beyond the prior bounds are known to be impossible, so no level reaches beyond them.
     lower = np.where(needs, np.minimum(lower, table.value - prior_lower), 0.0)
@@ -183,6 +205,11 @@ def _spared(without_waivers: Sensitivity, found: Sensitivity) -> int:
     columns = ("sensitive", "lower", "upper", "sliding")
     less = [np.asarray(getattr(without_waivers, name)) > np.asarray(getattr(found, name)) for name in columns]
     return int(np.any(less, axis=0).sum())
+
+
+def _only_sliding(found: Sensitivity) -> BoolArray:
+    """Cells of which rules require the width of the audit interval only."""
+    return np.asarray((found.sliding > 0) & (found.lower == 0) & (found.upper == 0))
 
 
 def _manual_status(cell: str, given: ManualStatus) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.helpers.argus_survey import survey
+from tests.helpers.argus_survey import JOB, OPEN, TABLE, said
 
 from discreet.argus.run import ArgusResult, run_batch
 from discreet.errors import InputError, NoSafePatternError
@@ -17,25 +17,6 @@ from discreet.io import read_problem
 from discreet.io.argus.results import read_result
 from discreet.io.argus.statuses import ArgusStatus
 from discreet.protection import suppress
-
-OPEN = '<OPENMICRODATA> "survey.asc"\n<OPENMETADATA> "survey.rda"\n'
-TABLE = '<SPECIFYTABLE> "Size""Region"|"Turnover"\n<SAFETYRULE> P(20)\n'
-JOB = f"{OPEN}{TABLE}<READMICRODATA>\n"
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Callable[..., ArgusResult]:
-    survey(tmp_path)
-
-    def run(text: str, **options: object) -> ArgusResult:
-        (tmp_path / "job.arb").write_text(text, encoding="utf-8")
-        return run_batch(tmp_path / "job.arb", **options)  # type: ignore[arg-type]
-
-    return run
-
-
-def said(result: ArgusResult, *words: str) -> bool:
-    return any(all(word in line for word in words) for line in result.log)
 
 
 @pytest.mark.parametrize(
@@ -95,87 +76,13 @@ def test_a_table_whose_audit_fails_is_not_published(
     run: Callable[..., ArgusResult], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "discreet.argus.session.run_plan", lambda problem, plan, progress: suppress(problem, problem.status == 1)
+        "discreet.argus.protecting.run_plan", lambda problem, plan, progress: suppress(problem, problem.status == 1)
     )
     result = run(f'{JOB}<SUPPRESS> MOD(1)\n<WRITETABLE> (1,1,,"a.csv")\n<WRITETABLE> (1,4,,"b.sbs")\n')
     assert not result.passed
     assert [file.name for file in result.files] == ["b.sbs"]
     assert said(result, "audit:", "exposed")
     assert said(result, "a.csv is not written", "audit did not pass")
-
-
-def test_tables_protected_one_by_one_are_audited_together(run: Callable[..., ArgusResult]) -> None:
-    second = TABLE.replace('"Region"', '"Year"').replace("P(20)", "P(1)")
-    result = run(
-        f"{OPEN}{TABLE}{second}<READMICRODATA>\n<SUPPRESS> MOD(1)\n<SUPPRESS> MOD(2)\n"
-        '<WRITETABLE> (1,1,,"a.csv")\n<WRITETABLE> (2,1,,"b.csv")\n'
-    )
-    assert result.passed
-    assert said(result, "table 1 and table 2 together: audit of cells: safe")
-
-
-def test_exposed_together_nothing_is_published(run: Callable[..., ArgusResult], tmp_path: Path) -> None:
-    """Table 1 suppresses the total of a size that table 2 publishes."""
-    (tmp_path / "hide.hst").write_text("1;All;U\n1;N;U\n")
-    second = '<SPECIFYTABLE> "Size""Year"|"Turnover"\n<SAFETYRULE> P(1)\n'
-    result = run(
-        f'{OPEN}{TABLE.replace("P(20)", "P(1)")}{second}<READMICRODATA>\n<APRIORI> "hide.hst",1,";"\n<SUPPRESS> MOD(1)\n'
-        '<SUPPRESS> MOD(2)\n<WRITETABLE> (1,1,,"a.csv")\n<WRITETABLE> (2,1,,"b.csv")\n<WRITETABLE> (2,5,,"c.tab")\n'
-    )
-    assert not result.passed
-    assert said(result, "table 1 and table 2 together: audit of cells:", "exposed", "protect them together")
-    assert said(result, "a.csv is not written: the tables are exposed together")
-    assert {file.name for file in result.files} == {"c.tab", "c.rda"}
-
-
-def test_two_patterns_of_a_table_are_not_both_to_publish(run: Callable[..., ArgusResult]) -> None:
-    result = run(
-        f'{JOB}<SUPPRESS> MOD(1)\n<WRITETABLE> (1,1,,"a.csv")\n<WRITETABLE> (1,2,,"b.csv")\n<SUPPRESS> RND(1,1000)\n'
-        '<WRITETABLE> (1,1,,"c.csv")\n'
-    )
-    assert said(result, "table 1 in a.csv and table 1 in c.csv are the same table in two ways", "Write one of them")
-    assert not result.passed
-    assert result.files == ()
-
-
-def test_two_suppressions_of_a_table_are_audited_together(run: Callable[..., ArgusResult], tmp_path: Path) -> None:
-    """The value of a cell that one file suppresses stands in the other."""
-    (tmp_path / "one.hst").write_text("1;N1;U\n")
-    (tmp_path / "other.hst").write_text("1;N1;C;900000\n1;All;C;1\n1;N;C;900000\n2;N1;C;900000\n3;N1;C;900000\n")
-    job = JOB.replace("P(20)", "FREQ(1,20)")
-    one = f'{job}<APRIORI> "one.hst",1,";"\n<SUPPRESS> OPT(1)\n<WRITETABLE> (1,1,,"a.csv")\n'
-    for again in (one, f"{one}<CLEAR>\n{job}"):
-        result = run(
-            f'{again}<APRIORI> "other.hst",1,";"\n<APRIORI> "one.hst",1,";"\n<SUPPRESS> OPT(1)\n<WRITETABLE> (1,1,,"b.csv")\n'
-        )
-        assert not result.passed
-        assert said(result, "table 1 in a.csv and table 1 in b.csv together", "exposed", "write one of them")
-        assert result.files == ()
-
-
-def test_the_same_table_suppressed_and_rounded_is_not_published(run: Callable[..., ArgusResult]) -> None:
-    turned = TABLE.replace('"Size""Region"', '"Region""Size"')
-    result = run(
-        f"{OPEN}{TABLE}{turned}<READMICRODATA>\n<SUPPRESS> MOD(1)\n<SUPPRESS> RND(2,1000)\n"
-        '<WRITETABLE> (1,1,,"a.csv")\n<WRITETABLE> (2,1,,"b.csv")\n'
-    )
-    assert not result.passed
-    assert result.files == ()
-
-
-def test_tables_protected_together_and_one_of_them_again_are_audited_together(run: Callable[..., ArgusResult]) -> None:
-    second = TABLE.replace('"Region"', '"Year"').replace("P(20)", "P(1)")
-    result = run(f"{OPEN}{TABLE}{second}<READMICRODATA>\n<SUPPRESS> MOD(0)\n<SUPPRESS> OPT(1)\n")
-    assert said(result, "table 1 and table 2 together: audit of cells")
-
-
-def test_respondents_who_combine_tables(run: Callable[..., ArgusResult]) -> None:
-    for second, words in (('"Size"', "audit of respondents"), ('"Size""Year"', "who combine them are not audited")):
-        tables = f"{TABLE}{TABLE.replace(chr(34) + 'Size' + chr(34) * 2 + 'Region' + chr(34), second)}".replace(
-            "P(20)", "P(1)"
-        )
-        result = run(f"{OPEN}{tables}<READMICRODATA>\n<SUPPRESS> MOD(1,5,1,1)\n<SUPPRESS> MOD(2,5,1,1)\n")
-        assert said(result, "table 1 and table 2 together: ", words)
 
 
 @pytest.mark.parametrize(
@@ -227,33 +134,6 @@ def test_a_job_does_not_read_what_it_writes(run: Callable[..., ArgusResult], tmp
     assert (tmp_path / "a.tab").read_text() == "old"
 
 
-def test_a_file_of_a_replaced_protection_is_audited_with_others(run: Callable[..., ArgusResult]) -> None:
-    result = run(
-        f'{OPEN}{TABLE}{TABLE.replace("Region", "Year")}<READMICRODATA>\n<SUPPRESS> MOD(1)\n<WRITETABLE> (1,1,,"a.csv")\n'
-        "<SUPPRESS> MOD(1,5,1,1)\n<SUPPRESS> MOD(2)\n<CLEAR>\n"
-    )
-    assert said(result, "table 1 in a.csv and table 2 together: audit of cells")
-
-
-def test_tables_of_two_sessions_do_not_affect_each_other(run: Callable[..., ArgusResult]) -> None:
-    session = f"{JOB}<SUPPRESS> MOD(1{{}})\n"
-    result = run(
-        f'{session.format("")}<WRITETABLE> (1,1,,"a.csv")\n<CLEAR>\n{session.format(",5,1,1")}<WRITETABLE> (1,1,,"b.csv")\n'
-    )
-    assert not said(result, "in two ways")
-    assert {file.name for file in result.files} == {"a.csv", "b.csv"}
-
-
-def test_what_is_not_audited_together_is_said(run: Callable[..., ArgusResult]) -> None:
-    other = TABLE.replace("Turnover", "Staff")
-    result = run(
-        f"{OPEN}{TABLE}{other}{TABLE}<READMICRODATA>\n<SUPPRESS> MOD(1)\n<SUPPRESS> MOD(2)\n<SUPPRESS> RND(3,1000)\n<CLEAR>\n"
-    )
-    assert said(result, "tables of different responses are not audited together")
-    assert said(result, "rounded or perturbed are not audited together")
-    assert said(result, "tables before <CLEAR> are audited together with those after it only where", "same file")
-
-
 def test_linked_tables_from_files(run: Callable[..., ArgusResult], tmp_path: Path) -> None:
     """The same tables, written and read again, are protected in the same way."""
     second = TABLE.replace('"Region"', '"Year"')
@@ -271,33 +151,6 @@ def test_linked_tables_from_files(run: Callable[..., ArgusResult], tmp_path: Pat
     for one, other in zip(records.works, files.works, strict=True):
         assert one.views.table.labels() == other.views.table.labels()
         assert one.protection.suppressed.tolist() == other.protection.suppressed.tolist()
-
-
-def test_decisions_apply_to_linked_tables_too(run: Callable[..., ArgusResult], tmp_path: Path) -> None:
-    """A sensitive cell that is made safe is a decision of which the verdict on all tables tells."""
-    second = TABLE.replace('"Region"', '"Year"')
-    first = run(f"{OPEN}{TABLE}<READMICRODATA>\n").works[0]
-    unsafe = first.views.table.label(int(np.flatnonzero(first.found.status == 3)[0]))
-    (tmp_path / "hand.hst").write_text(f"{unsafe.replace(' × ', ';')};S\n")
-    result = run(f'{OPEN}{TABLE}{second}<READMICRODATA>\n<APRIORI> "hand.hst",1,";",0\n<SUPPRESS> MOD(0)\n')
-    joint = result.works[0].joint
-    assert [one.cell for one in joint.problem.overrides] == [f"{unsafe} × Total"]
-    assert said(result, "all tables:", "1 sensitive cell")
-
-
-@pytest.mark.parametrize("rules", ["P(20)", "P(20)|WGT(1)"])
-def test_tables_that_form_a_cycle_have_cells_behind_them(run: Callable[..., ArgusResult], rules: str) -> None:
-    tables = "".join(
-        f'<SPECIFYTABLE> {by}|"Turnover"\n<SAFETYRULE> {rules}\n'
-        for by in ('"Size""Year"', '"Year""Region"', '"Size""Region"')
-    )
-    result = run(f"{OPEN}{tables}<READMICRODATA>\n<SUPPRESS> MOD(0,5,1,1)\n")
-    assert result.passed
-    joint = result.works[0].joint
-    assert joint.problem.table.behind is not None
-    why = "weights" if "WGT" in rules else "no table is finer than all others"
-    assert said(result, "all tables", why)
-    assert all(work.joint is joint for work in result.works)
 
 
 def test_tables_of_three_dimensions_are_written_in_blocks(run: Callable[..., ArgusResult], tmp_path: Path) -> None:
@@ -378,6 +231,25 @@ def test_the_logbook_is_continued(run: Callable[..., ArgusResult], tmp_path: Pat
     for _ in range(2):
         run(f'<LOGBOOK> "log.txt"\n{JOB}')
     assert (tmp_path / "log.txt").read_text().count("table 1: Turnover by Size × Region") == 2
+
+
+def test_what_recodes_logbooks_and_decimals_leave_out_is_said(run: Callable[..., ArgusResult], tmp_path: Path) -> None:
+    """Each logbook has what was said until the next; of several only the last was written."""
+    (tmp_path / "s.grc").write_text('A:1,2,7,8\n<CODELIST> "sizes.cdl"\n')
+    layout = (tmp_path / "survey.rda").read_text().replace("<NUMERIC>\n  <DECIMALS> 1", "<NUMERIC>")
+    (tmp_path / "survey.rda").write_text(layout)
+    result = run(
+        f'<LOGBOOK> "one.txt"\n{OPEN}<SPECIFYTABLE> "Size"|"Turnover"\n<SAFETYRULE>\n<READMICRODATA>\n<LOGBOOK> "two.txt"\n'
+        '<RECODE> 1,Size,"s.grc"\n'
+    )
+    assert said(result, "rules: none, so that cells are primary only by hand")
+    assert said(result, "files show Turnover with fewer decimals than it has (<DECIMALS>)")
+    assert said(result, "s.grc: no record has these codes: '7', '8'")
+    assert said(result, "the labels in sizes.cdl are not used")
+    one, two = ((tmp_path / name).read_text() for name in ("one.txt", "two.txt"))
+    assert (one + two).splitlines() == list(result.log)
+    assert "recoded" in two
+    assert "recoded" not in one
 
 
 def test_a_later_rule_with_a_larger_level_is_said(run: Callable[..., ArgusResult]) -> None:

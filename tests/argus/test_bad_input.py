@@ -6,15 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.helpers.argus_survey import survey
+from tests.helpers.argus_survey import JOB, OPEN, TABLE, survey
 
 from discreet.argus.parser import read_batch
 from discreet.argus.run import run_batch
 from discreet.errors import InputError
-
-OPEN = '<OPENMICRODATA> "survey.asc"\n<OPENMETADATA> "survey.rda"\n'
-TABLE = '<SPECIFYTABLE> "Size""Region"|"Turnover"\n<SAFETYRULE> P(20)\n'
-JOB = f"{OPEN}{TABLE}<READMICRODATA>\n"  # five lines
 
 
 @pytest.fixture
@@ -63,6 +59,8 @@ def refused(folder: Path, text: str | bytes, says: str) -> None:
         (f"{JOB}<SUPPRESS> MOD()\n", "line 6: MOD needs the number of a table"),
         (f"{JOB}<SUPPRESS> OPT(0)\n", "line 6: the number of a table is 1 or more"),
         (f"{JOB}<SUPPRESS> OPT(1,5,6)\n", r"line 6: OPT takes OPT\(table\[,minutes\]\), and was given 3"),
+        (f"{JOB}<SUPPRESS> RND(1,5,1.5)\n", "line 6: steps of RND is an integer, not 1.5"),
+        (f"{JOB}<SUPPRESS> RND(1,2.55)\n", "line 6: the base of RND has more decimals than the variable"),
         (f"{JOB}<SUPPRESS> RND(1)\n", r"line 6: RND takes RND\(table,base"),
         (f"{JOB}<SUPPRESS> RND(1,0)\n", "base of RND is a number above 0"),
         (f"{JOB}<SUPPRESS> RND(1,5,0,10,0,4)\n", "stop of RND is 1 or 2 or 3, not 4"),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.helpers.argus_survey import (
+    OPEN,
     REGIONS,
     Cells,
     Record,
@@ -25,7 +26,6 @@ from discreet.io.argus.results import ResultCell, read_result
 from discreet.io.argus.statuses import ArgusStatus
 from discreet.protection import Decision
 
-OPEN = '<OPENMICRODATA> "survey.asc"\n<OPENMETADATA> "survey.rda"\n'
 Expected = dict[tuple[str, ...], tuple[ArgusStatus, float, float]]
 
 

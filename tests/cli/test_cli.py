@@ -429,6 +429,35 @@ def test_a_checkpoint_that_cannot_be_used_is_refused_and_kept(call, here, name, 
     assert contents(here) == before
 
 
+def test_missing_codes_and_kinds_of_requests(call, here):
+    (here / "coded.csv").write_text("size,kind,turnover\n1,2,90\n1,,5\n1,,5\n1,,5\n9,,70\n")
+    common = ("--by", "size", "--missing-code", "size=9", "--missing-code", "size=8", "--response", "turnover")
+    call(
+        "tabulate",
+        "coded.csv",
+        *common,
+        "--request",
+        "kind",
+        "--requests",
+        "1",
+        "--requests",
+        "2",
+        "--out",
+        "t.discreet",
+    ).done()
+    for rule, options, n in (
+        ("FREQ(2)", (), 1),
+        ("FREQ(2)", ("--missing-codes", "safe"), 0),
+        ("REQ(60,20,0,2)", ("--least-level", "30"), 1),
+        ("REQ(60,20,0,1)", (), 0),
+    ):
+        said = call("assess", "t.discreet", "--rule", rule, *options, "--out", "p.discreet").done().out
+        assert f"{n} of 3 cells are sensitive" in said
+        (here / "p.discreet").unlink()
+    refused = call("tabulate", "coded.csv", "--by", "size", "--missing-code", "9", "--out", "u.discreet")
+    assert "write COLUMN=CODE" in refused.err
+
+
 def test_options_of_tabulate(call, here):
     """Digits, weights, requests, zeros and unknown codes."""
     RECORDS.assign(industry="1" + RECORDS.industry.str[1:]).to_csv("digits.csv", index=False)

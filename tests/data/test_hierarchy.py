@@ -539,3 +539,25 @@ def test_several_trees_agree_with_walking_each(data):
         (h.codes[p], frozenset(h.codes[c] for c in children)) for h in grown for _, p, children in h.equations()
     }
     assert sorted(joined.order().tolist()) == list(range(len(joined)))
+
+
+# -- missing codes ----------------------------------------------------------------------------------------------------
+
+
+def test_codes_that_mean_missing_are_below_the_total(nace):
+    marked = nace.with_missing(["99", nace.codes[-1]])
+    assert marked.missing == {"99", nace.codes[-1]}
+    assert marked.codes == (*nace.codes, "99")
+    assert marked.parents[:, -1].tolist() == [0]
+    assert marked.in_order(["99"]).missing == marked.with_labels({"": {"99": "unknown"}}).missing == marked.missing
+    joined = Hierarchy.join(marked, marked)
+    assert (joined.missing, len(joined.parents)) == (marked.missing, 1)
+    both = Hierarchy.union(nace, Hierarchy.flat(["99"], nace.total).with_missing(["99"]))
+    assert both.missing == {"99"}
+
+
+def test_a_group_does_not_mean_missing(nace):
+    group = next(code for code, leaf in zip(nace.codes, nace.is_leaf, strict=True) if not leaf and code != nace.total)
+    for code in (group, nace.total):
+        with pytest.raises(HierarchyError, match="Codes that mean missing have codes below them"):
+            nace.with_missing([code])

@@ -19,7 +19,7 @@ NUMBERS = ["1", "-2.5", "0", "1e3", "1e999", "-1e999", "12x", "", None, "nan", "
 
 def both(records: pd.DataFrame, columns: Columns = COLUMNS):
     with open_records(records, columns) as opened:
-        queries = EngineFields.of(opened.rows, columns, opened, local=True)
+        queries = EngineFields.of(opened.rows, columns, opened, (), local=True)
         yield queries
         yield MemoryFields(queries.rows.to_pyarrow(), opened.engine)
 

@@ -173,6 +173,39 @@ def test_one_marked_record_is_enough_to_ask_for_protection(firms):
     assert nameless.requested[nameless.index("North")].tolist() == [False, True]
 
 
+def test_requests_of_two_kinds(firms):
+    """Both ways of adding up: of a respondent with requests of both kinds each counts."""
+    kinds = firms.assign(kind=[["1", "2", "", "7"][i % 4] for i in range(len(firms))])
+    options = {"contributor": "firm", "request": "kind", "requests": ["1", "2"], "top": 3}
+    tables = []
+    for most in (0, module.MAX_RECORDS_IN_MEMORY):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "MAX_RECORDS_IN_MEMORY", most)
+            tables.append(tabulate(kinds, {"region": REGIONS, "branch": None}, "turnover", **options))
+    assert everything(tables[0]) == everything(tables[1])
+    table = tables[0]
+    total = table.index(("Total", "Total"))
+    by_hand = {}
+    for firm, kind in zip(kinds.firm, kinds.kind, strict=True):
+        by_hand[firm] = by_hand.get(firm, 0) | {"1": 1, "2": 2}.get(kind, 0)
+    names = [table.contributors[i] for i in table.top_contributor[total]]
+    assert table.requested[total].tolist() == [by_hand[name] for name in names]
+    assert 3 in by_hand.values()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"requests": ["1"]}, "give both"),
+        ({"request": "asked", "requests": ["1", "1"]}, "lists different entries"),
+        ({"request": "asked", "requests": [""]}, "lists different entries"),
+    ],
+)
+def test_kinds_of_requests_that_cannot_be(firms, options, says):
+    with pytest.raises(InputError, match=says):
+        tabulate(firms, {"region": REGIONS}, "turnover", **options)
+
+
 @pytest.mark.parametrize("marks", [[True, False], [1.0, 0.0], ["yes", "False"]])
 def test_marks_are_understood_in_every_type(marks):
     table = tabulate(pd.DataFrame({"r": ["A", "B"], "x": [1, 1], "asked": marks}), ["r"], "x", request="asked")

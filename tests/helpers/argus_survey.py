@@ -10,7 +10,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import Any
 
+OPEN = '<OPENMICRODATA> "survey.asc"\n<OPENMETADATA> "survey.rda"\n'
+TABLE = '<SPECIFYTABLE> "Size""Region"|"Turnover"\n<SAFETYRULE> P(20)\n'
+JOB = f"{OPEN}{TABLE}<READMICRODATA>\n"  # five lines
 REGIONS = {"N": ["N1", "N2"], "S": ["S1", "S2", "S3"], "W": ["W1"]}  # W has a single region: a trivial level
 INDUSTRIES = ["101", "102", "110", "201", "202"]  # read by their digits: 1, then 1, then 1
 LAYOUT = """\
@@ -48,6 +52,11 @@ Key 37 10
   <DECIMALS> 8
   <PFILE> "ptable.txt"
 """
+
+
+def said(result: Any, *words: str) -> bool:
+    """Whether a line of the log has all these words."""
+    return any(all(word in line for word in words) for line in result.log)
 
 
 @dataclass(frozen=True)

@@ -1060,3 +1060,52 @@ def test_settings_of_spellings_that_make_no_sense(folder, change, says):
     (folder / "job.toml").write_text(JOB.replace(*change), encoding="utf-8")
     with pytest.raises(JobError, match=says):
         read_job(folder / "job.toml")
+
+
+def test_missing_codes_requests_and_least_levels(run, folder):
+    """What a job of τ-ARGUS calls MIS and REQ, on codes in a file, of digits and found in the records."""
+    frame = survey().assign(kind=[str(i % 3) for i in range(90)], size=[["10", "20", "9X"][i % 3] for i in range(90)])
+    frame.loc[0, "industry"] = "??"
+    frame.to_csv(folder / "data" / "survey.csv", index=False)
+    text = (
+        JOB.replace('contributor = "firm"', 'contributor = "firm"\nrequest = "kind"\nrequests = ["1", "2"]')
+        .replace('hierarchy = "industry.hrc"', 'hierarchy = "industry.hrc"\nmissing_codes = ["??", "!!"]')
+        .replace("[dimensions.region]", '[dimensions.size]\nlevels = [1, 1]\nmissing_codes = ["9X"]')
+        .replace('"FREQ(3)"]', '"FREQ(3)", "REQ(60,30,5,2)"]\nmissing_codes = "safe"\nleast_level = 2')
+    )
+    result = run(text)
+    table = result.problem.table
+    assert [sorted(h.missing) for h in table.dimensions.values()] == [["??"], ["9X"]]
+    assert table.dimensions["size"].codes[-1] == "9X"
+    assert (table.requested & 2).any()
+    missing = {table.label(i) for i in np.flatnonzero(table.has_missing_code)}
+    assert {one.cell for one in result.problem.overrides} <= missing
+    assert "?? × Total" in {one.cell for one in result.problem.overrides}
+    assert result.problem.upper[result.problem.primaries].min() >= 2
+    assert "REQ(60,30,5,2)" in result.problem.rules
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (('"FREQ(3)"]', '"FREQ(3)"]\nmissing_codes = "safe"'), "list them under missing_codes of a dimension"),
+        (('"FREQ(3)"]', '"FREQ(3)"]\nmissing_codes = "unsafe"'), "missing_codes is 'judged' or 'safe'"),
+        (('"FREQ(3)"]', '"FREQ(3)"]\nleast_level = -1'), "rules.least_level must be a number, 0 or more"),
+        (('contributor = "firm"', 'contributor = "firm"\nrequests = ["1"]'), "name this column, too"),
+    ],
+)
+def test_missing_codes_and_requests_that_make_no_sense(folder, change, says):
+    (folder / "job.toml").write_text(JOB.replace(*change))
+    with pytest.raises(JobError, match=says):
+        read_job(folder / "job.toml")
+
+
+def test_a_finished_table_with_missing_codes(run, folder):
+    text = (
+        FINISHED.replace("[dimensions.column]", '[dimensions.column]\nmissing_codes = ["y"]')
+        .replace("sensitive = []", 'sensitive = ["FREQ(10)"]\nmissing_codes = "safe"')
+        .replace('value = "turnover"', 'value = "turnover"\ncount = "n"')
+        .replace('statuses = "statuses.csv"', "")
+    )
+    problem = run(text).problem
+    assert {one.cell for one in problem.overrides} == {"a × y", "b × y"}

@@ -43,9 +43,9 @@ def sealed(certificate: dict) -> dict:
 def test_no_safe_pattern_costs_less(kind, seed):
     """The cheapest pattern is found by trying all; costs are sums of the costs of its cells."""
     problem, found = draw(kind, seed)
+    bound = cost_bound(problem)  # also if there is no safe pattern
     if found is None:
         return
-    bound = cost_bound(problem)
     forced = problem.cost[np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))].sum()
     assert forced * (1 - 1e-6) <= bound.bound <= found.cost * (1 + 1e-9)
     certificate = bound_certificate(problem, bound.proofs)

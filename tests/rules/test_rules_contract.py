@@ -19,7 +19,7 @@ EXAMPLES = {
     "FREQ": ["FREQ(3)", "FREQ(5,30)", "FREQ(3,20,2)"],
     "WFREQ": ["WFREQ(3)", "WFREQ(5,30)", "WFREQ(3,20,2)"],
     "ZERO": ["ZERO(10)", "ZERO(0.5)"],
-    "REQ": ["REQ(70)", "REQ(50,12.5)"],
+    "REQ": ["REQ(70)", "REQ(50,12.5)", "REQ(50,12.5,3)", "REQ(100,20,4,2)", "REQ(30,20,0,1)"],
 }
 ALL = [text for texts in EXAMPLES.values() for text in texts]
 CELLS = [[100.0], [60.0, 40.0], [50.0, -30.0, 20.0], [10.0] * 20, [0.0, 0.0], [0.0], []]
@@ -135,7 +135,12 @@ def test_verdict_has_one_entry_a_cell_and_levels_only_where_sensitive(text):
     assert np.array_equal(verdict.score > 0, verdict.sensitive)
 
 
-@pytest.mark.parametrize("text", [text for text in ALL if not text.startswith(("FREQ", "WFREQ", "ZERO"))])
+def limits_numbers(text: str) -> bool:
+    """Whether a rule is about the number of contributors, whatever they contribute."""
+    return text.startswith(("FREQ", "WFREQ", "ZERO")) or getattr(parse_rule(text), "minimum", 0) > 0
+
+
+@pytest.mark.parametrize("text", [text for text in ALL if not limits_numbers(text)])
 def test_cells_of_zeros_are_sensitive_only_where_the_boundary_counts(text):
     """Daalmans & de Waal, section 2: readers learn that no respondent in the cell had any turnover."""
     strict = parse_rule(text)
@@ -263,7 +268,7 @@ def test_spaces_and_case_do_not_matter():
         ("P()", r"Rule P was given 0 numbers: write P\(p\[,coalition\]\)"),
         ("P(1,2,3)", "was given 3 numbers"),
         ("NK(2)", r"write NK\(n,k\)"),
-        ("REQ()", r"write REQ\(share\[,margin\]\)"),
+        ("REQ()", r"write REQ\(share\[,margin\]\[,minimum\]\[,kind\]\)"),
         ("P(ten)", "Rule P takes numbers with"),
         ("P(17,)", "takes numbers with"),
         ("P(0)", "p must be more than 0 and less than 100 percent"),

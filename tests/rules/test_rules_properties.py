@@ -287,6 +287,35 @@ def test_request_protects_those_who_asked_and_are_large(cells, share, data):
         assert verdict.upper[i] == verdict.lower[i] == pytest.approx(0.3 * total if sensitive else 0)
 
 
+@given(
+    st.lists(st.lists(amounts, max_size=4), min_size=1, max_size=5),
+    percents,
+    st.integers(0, 5),
+    st.integers(0, 2),
+    st.data(),
+)
+def test_request_of_a_kind_and_of_one_among_few(cells, share, minimum, kind, data):
+    """REQ of τ-ARGUS: one percentage for each of two codes, and a minimum of contributors."""
+    cells = [sorted(c, key=abs, reverse=True) for c in cells]
+    n = 4 * len(cells)
+    asked = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))).reshape(-1, 4)
+    verdict = Request(share, 30, minimum, kind)(table_of(cells, top=4, requested=asked))
+    for i, contributions in enumerate(cells):
+        total = sum(map(abs, contributions))
+        own = [abs(x) for j, x in enumerate(contributions) if asked[i, j] & (kind or 3)]
+        sensitive = any(x * 100 > share * total for x in own) or (bool(own) and len(contributions) < minimum)
+        assert verdict.sensitive[i] == sensitive
+        assert verdict.upper[i] == verdict.lower[i] == pytest.approx(0.3 * total if sensitive else 0)
+
+
+def test_a_minimum_of_contributors_alone():
+    table = table_of([[60, 40], [50, 30, 20], [9]], top=2, requested=np.array([[0, 1], [1, 0], [0, 0]]))
+    assert Request(100, minimum=3)(table).sensitive.tolist() == [True, False, False]
+    assert Request(100, minimum=3).depth == 2
+    with pytest.raises(RuleError, match="needs the number of contributors"):
+        Request(100, minimum=3)(table.with_columns(count=None))
+
+
 def test_request_looks_at_more_than_the_largest():
     requested = np.array([[False, True]])
     assert Request(30)(table_of([[60, 40]], top=2, requested=requested)).sensitive.all()

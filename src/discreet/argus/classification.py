@@ -19,11 +19,10 @@ from discreet.io.argus.recode import RecodeFile
 
 @dataclass(frozen=True)
 class Classification:
-    """A spanning variable: its hierarchy, which of its codes mean missing, and the codes that recodes replace."""
+    """A spanning variable: its hierarchy, which knows the codes that mean missing, and the codes that recodes replace."""
 
     variable: Variable
     hierarchy: Hierarchy
-    missing: frozenset[str] = frozenset()
     recode: Mapping[str, str] | None = None
 
 
@@ -55,16 +54,7 @@ def classification(variable: Variable, observed: Iterable[str], paths: Paths, me
         )
     else:
         found = Hierarchy.flat(valid, variable.total)
-    return Classification(variable, _below_total(found, missing), frozenset(missing))
-
-
-def _below_total(hierarchy: Hierarchy, codes: Iterable[str]) -> Hierarchy:
-    """The hierarchy with further codes directly below its total."""
-    new = [code for code in codes if code not in hierarchy]
-    if not new:
-        return hierarchy
-    parents = np.concatenate([hierarchy.parents[0], np.zeros(len(new), dtype=np.int64)])
-    return Hierarchy((*hierarchy.codes, *new), parents)
+    return Classification(variable, found.with_missing(missing))
 
 
 def recoded(given: Classification, recode: RecodeFile) -> Classification:
@@ -83,8 +73,8 @@ def recoded(given: Classification, recode: RecodeFile) -> Classification:
         )
     old = list(given.hierarchy.codes[1:])
     new = recode.of(old)
-    missing = frozenset(recode.missing) or given.missing
-    turned = [code for code in given.missing if new.get(code, code) not in missing]
+    missing = frozenset(recode.missing) or given.hierarchy.missing
+    turned = [code for code in given.hierarchy.missing if new.get(code, code) not in missing]
     if turned:
         raise FormatError(
             f"{recode.path}: the missing code {turned[0]!r} would become a category that is not missing.", turned
@@ -92,7 +82,8 @@ def recoded(given: Classification, recode: RecodeFile) -> Classification:
     codes = list(dict.fromkeys(new.get(code, code) for code in old))
     codes.sort(key=lambda code: (code in missing, code.rjust(given.variable.width), code))
     replaced = _chained(given.recode or {}, new)
-    return Classification(given.variable, Hierarchy.flat(codes, given.hierarchy.total), missing & set(codes), replaced)
+    flat = Hierarchy.flat(codes, given.hierarchy.total).with_missing(missing & set(codes))
+    return Classification(given.variable, flat, replaced)
 
 
 def closed_at(given: Classification, level: int) -> Classification:
@@ -121,8 +112,8 @@ def closed(given: Classification, nodes: Iterable[int]) -> Classification:
     place = {i: k for k, i in enumerate(kept)}
     parents = np.array([ROOT if parent[i] == ROOT else place[int(parent[i])] for i in kept])
     new = {hierarchy.codes[i]: hierarchy.codes[top] for i, top in into.items()}
-    shorter = Hierarchy(tuple(hierarchy.codes[i] for i in kept), parents)
-    return Classification(given.variable, shorter, given.missing, _chained(given.recode or {}, new))
+    shorter = Hierarchy(tuple(hierarchy.codes[i] for i in kept), parents, missing=hierarchy.missing - set(new))
+    return Classification(given.variable, shorter, _chained(given.recode or {}, new))
 
 
 def _chained(first: Mapping[str, str], second: Mapping[str, str]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from discreet.io.argus.output import WriteOptions
 
 FREQUENCY = "<FREQ>"  # in place of a response: the table counts
+SINGLETON_OPTIONS = ("single_single", "single_multiple", "singleton")  # of <SUPPRESS>
 COST_BY_FREQUENCY, COST_UNITY, COST_DISTANCE = "-1", "-2", "-3"
 
 
@@ -103,6 +104,18 @@ class Suppress(Command):
     table: int
     arguments: Mapping[str, float] = field(default_factory=dict)  # those that are given
     files: tuple[str, ...] = ()  # perturbation tables of CKM
+
+    @property
+    def singletons(self) -> bool:
+        """Whether a singleton option is on; that of GH is unless the command says no."""
+        given = [bool(self.arguments[name]) for name in SINGLETON_OPTIONS if name in self.arguments]
+        return any(given) if given else self.method == "GH"
+
+    @property
+    def a_priori(self) -> float | None:
+        """How closely readers know each value, in percent: the first number of GH, which has no effect from 100 on."""
+        percent = self.arguments.get("percent", 100.0)
+        return percent if 0 < percent < 100 else None
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,7 @@ def compare_result(work: Work, path: Path, progress: Progress | None = None) -> 
     compared = [_compared(work, i, ArgusStatus(int(here[i])), theirs.get(label)) for i, label in enumerate(labels)]
     problem = _as_published(work.problem or problem_of(work), suppressed)
     protection = suppress(problem, suppressed)
-    obstacle = obstacle_to_contributions(work)
+    obstacle = obstacle_to_contributions([work])
     checked, level, respondents = audited(
         problem, protection, "cells" if obstacle else None, progress=progress or Silent()
     )

@@ -277,6 +277,8 @@ def _check_arguments(name: str, given: Mapping[str, float]) -> None:
     """Raise if a parameter has a value that it cannot have."""
     switches = ("singleton", "single_single", "single_multiple", "min_frequency", "partitions", "unit_cost")
     for what, number in given.items():
+        if what == "steps" and number != int(number):
+            raise FormatError(f"{what} of {name} is an integer, not {number:g}.", [what])
         known: tuple[float, ...] = (0, 1) if what in switches else (1, 2, 3) if what == "stop" else ()
         if number < 0 or (known and number not in known) or (what in ("base", "minutes") and number == 0):
             limits = " or ".join(f"{one:g}" for one in known) or (

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from discreet.argus.cell_key import CellKeyByFile, read_probabilities
 from discreet.argus.commands import Suppress
-from discreet.argus.microdata import holds_contributions_of
 from discreet.argus.paths import Paths
 from discreet.argus.work import Work
 from discreet.errors import InputError
@@ -23,8 +22,8 @@ from discreet.methods.suppress.kelly import Kelly
 from discreet.methods.suppress.modular import Modular
 from discreet.methods.suppress.optimal.optimal import Optimal
 
+BASE_TOLERANCE = 1e-9  # share of a unit within which a base is a multiple of it
 SECONDS = 60.0  # in a minute: limits are in minutes
-SINGLETON_OPTIONS = ("single_single", "single_multiple", "singleton")
 
 
 @dataclass(frozen=True)
@@ -39,59 +38,67 @@ class Plan:
     sentences: tuple[str, ...] = ()
 
 
-def plan_of(command: Suppress, work: Work, paths: Paths) -> Plan:
-    """The method of this package for a ``<SUPPRESS>``."""
-    return PLANS[command.method](command, work, paths)
+def plan_of(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
+    """The method of this package for a ``<SUPPRESS>`` of these tables."""
+    return PLANS[command.method](command, works, paths)
 
 
-def _modular(command: Suppress, work: Work, paths: Paths) -> Plan:
-    given = command.arguments
-    level, sentences = _singletons(command, work, default=False)
-    if "minutes" in given:
-        sentences.append(
+def unused_parameters(command: Suppress) -> list[str]:
+    """What is said about parameters that have no effect here."""
+    given, found = command.arguments, []
+    if command.method == "MOD" and "minutes" in given:
+        found.append(
             "the limit per subtable is not used: modular stops after some programs per subtable, however fast they are"
         )
     if given.get("min_frequency"):
-        sentences.append(
+        found.append(
             "the option on the minimum frequency of rows has no equivalent: the audit says whether values are protected"
         )
     unused = [name for name in ("max_cost", "lower_margin", "upper_margin") if name in given]
     if unused:
-        sentences.append(f"{' and '.join(unused)} concern the scaling of the program of τ-ARGUS, and are not used")
-    return Plan(Modular(), level, sentences=tuple(sentences))
+        found.append(f"{' and '.join(unused)} concern the scaling of the program of τ-ARGUS, and are not used")
+    if "size" in given:
+        found.append("the size of the model is not used: hypercube takes tables of any size")
+    if given.get("partitions"):
+        found.append("partitions are not needed: independent parts of a table are found and rounded in any case")
+    if given.get("unit_cost") == 0:
+        found.append("costs by cell are not used: the sum of all changes is made least")
+    return found
 
 
-def _optimal(command: Suppress, work: Work, paths: Paths) -> Plan:
+def _modular(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
+    return _singletons(command, works, Plan(Modular(), sentences=tuple(unused_parameters(command))))
+
+
+def _optimal(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
     minutes = command.arguments.get("minutes")
     sentence = "OPT has no singleton options: the level is that of cells"
     return Plan(Optimal(), "cells", None if minutes is None else minutes * SECONDS, sentences=(sentence,))
 
 
-def _hypercube(command: Suppress, work: Work, paths: Paths) -> Plan:
-    percent, size = command.arguments.get("percent", 100.0), command.arguments.get("size")
-    level, sentences = _singletons(command, work, default=work.views.table.count is not None)
-    prior = percent if 0 < percent < 100 else None
-    if prior is not None:
+def _hypercube(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
+    sentences = unused_parameters(command)
+    if command.a_priori is not None:
         sentences.append("readers are taken to know each value as closely as the a priori percentage of GH says")
-    if size is not None:
-        sentences.append("the size of the model is not used: hypercube takes tables of any size")
-    return Plan(Hypercube(), level, prior=prior, sentences=tuple(sentences))
+    return _singletons(command, works, Plan(Hypercube(), prior=command.a_priori, sentences=tuple(sentences)))
 
 
-def _network(command: Suppress, work: Work, paths: Paths) -> Plan:
-    is_network = network(work.views.table.relations) is not None
+def _network(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
+    is_network = network(works[0].views.table.relations) is not None
     sentence = "" if is_network else "the table is no network: kelly solves linear programs instead of flows"
     return Plan(Kelly(), "cells", sentences=(sentence,) if sentence else ())
 
 
-def _round(command: Suppress, work: Work, paths: Paths) -> Plan:
+def _round(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
     given = command.arguments
-    sentences = []
-    if given.get("partitions"):
-        sentences.append("partitions are not needed: independent parts of a table are found and rounded in any case")
-    if given.get("unit_cost") == 0:
-        sentences.append("costs by cell are not used: the sum of all changes is made least")
-    gap = 0.0 if given.get("stop", 3) == 3 else 1.0
+    (work,) = works
+    unit = 10.0**-work.views.decimals
+    if abs(given["base"] / unit - round(given["base"] / unit)) > BASE_TOLERANCE:
+        raise InputError(
+            "the base of RND has more decimals than the variable (<DECIMALS>), so that files would not show its multiples."
+        )
+    sentences = unused_parameters(command)
+    gap = gap_of(command)
     if gap:
         sentences.append("the rounding ends with the first that is safe (stop rule)")
     limit = given["minutes"] * SECONDS if "minutes" in given else None
@@ -104,11 +111,17 @@ def _round(command: Suppress, work: Work, paths: Paths) -> Plan:
     )
 
 
-def _adjust(command: Suppress, work: Work, paths: Paths) -> Plan:
+def gap_of(command: Suppress) -> float:
+    """The gap at which a rounding may end: with the stop rules 1 and 2 the first safe one will do."""
+    return 0.0 if command.arguments.get("stop", 3) == 3 else 1.0
+
+
+def _adjust(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
     return Plan(Adjustment())
 
 
-def _cell_key(command: Suppress, work: Work, paths: Paths) -> Plan:
+def _cell_key(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
+    (work,) = works
     if not work.request.specify.counts:
         raise InputError(
             "CKM of magnitudes is not available here: it is for tables of counts (<FREQ>). See the methods adjust and perturb."
@@ -126,36 +139,40 @@ def _cell_key(command: Suppress, work: Work, paths: Paths) -> Plan:
     )
 
 
-def _singletons(command: Suppress, work: Work, *, default: bool) -> tuple[Level | None, list[str]]:
-    """The level of safety that singleton options stand for, and what is said about it."""
-    given = [bool(command.arguments[name]) for name in SINGLETON_OPTIONS if name in command.arguments]
-    if not (any(given) if given else default):
-        return "cells", [
-            "no singleton option: the level is that of cells, which does not cover respondents who use their own figures"
-        ]
-    obstacle = obstacle_to_contributions(work)
-    if obstacle:
-        return "cells", [f"singleton options stand for the level of contributions, which is not possible: {obstacle}"]
-    return None, [
-        "singleton options: the level is that of contributions, which protects every respondent from all others"
-    ]
+def _singletons(command: Suppress, works: Sequence[Work], plan: Plan) -> Plan:
+    """The plan at the level of safety that singleton options stand for, with a sentence about it."""
+    if not command.singletons:
+        sentence = "no singleton option: the level is that of cells, which does not cover respondents who use their own figures"
+        return replace(plan, level="cells", sentences=(sentence, *plan.sentences))
+    if obstacle := obstacle_to_contributions(works):
+        return at_cells(plan, obstacle)
+    sentence = "singleton options: the level is that of contributions, which protects every respondent from all others"
+    return replace(plan, level=None, sentences=(sentence, *plan.sentences))
 
 
-def obstacle_to_contributions(work: Work) -> str:
-    """Why respondents cannot be protected from each other; empty if they can."""
-    whose = holds_contributions_of(work.request)
-    if whose == "none":
+def at_cells(plan: Plan, obstacle: str) -> Plan:
+    """The plan at the level of cells, where singleton options cannot be followed."""
+    sentence = f"singleton options stand for the level of contributions, which is not possible: {obstacle}"
+    others = [one for one in plan.sentences if not one.startswith("singleton options")]
+    return replace(plan, level="cells", sentences=(sentence, *others))
+
+
+def obstacle_to_contributions(works: Sequence[Work]) -> str:
+    """Why respondents of these tables cannot be protected from each other; empty if they can."""
+    whose = {work.request.protects for work in works} - {"none"}
+    if not whose:
         return "no rule P or NK"
-    if whose == "both":
+    if whose not in ({"records"}, {"holdings"}):
         return "rules P or NK for records and for holdings"
-    if work.request.weighted:
+    if any(work.request.weighted for work in works):
         return "weights"
-    if work.views.shadowed:
+    if any(work.views.shadowed for work in works):
         return "rules judge by another variable"
-    return "" if work.views.table.contributions is not None else "the contributions of records are not known"
+    known = all(work.views.table.contributions is not None for work in works)
+    return "" if known else "the contributions of records are not known"
 
 
-PLANS: Mapping[str, Callable[[Suppress, Work, Paths], Plan]] = {
+PLANS: Mapping[str, Callable[[Suppress, Sequence[Work], Paths], Plan]] = {
     "MOD": _modular,
     "OPT": _optimal,
     "GH": _hypercube,

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.argus.microdata import NUMBER_OF_REQUESTS, ArgusRequest
+from discreet.argus.request import ArgusRequest, rules_of_request
 from discreet.argus.views import Views
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.data.table import Table
 from discreet.errors import InputError
 from discreet.io.argus.statuses import ArgusStatus
-from discreet.rules import Dominance, Percent, PriorPosterior, Request, Sensitivity
+from discreet.rules import Dominance, Percent, PriorPosterior, Sensitivity
 
 DEFAULT_MARGIN = 20.0  # percent, for cells that are unsafe by hand or by a status in a file
 
@@ -176,20 +176,14 @@ def _request_rules(request: ArgusRequest, views: Views) -> list[_Found]:
     """
     found = []
     margins = [given[3] for given in request.calls("REQ")]
-    for number, (percent1, percent2, minimum, _margin) in enumerate(request.calls("REQ")):
+    for number, call in enumerate(request.calls("REQ")):
         held = _at(number, 1)
-        for code, percent in enumerate((percent1, percent2)):
-            if (held, code) not in views.requests:
-                continue
-            cells = views.requests[held, code]
-            assert cells.count is not None
-            # With rules of holdings the larger margin applies to both.
-            share = np.full(len(cells), max(margins) / 100)
-            if percent:
-                found.append(_Found(f"REQ({percent:g})", Request(percent)(cells).sensitive, share))
-            if minimum:
-                few = (cells.count < minimum) & (cells.extra[NUMBER_OF_REQUESTS] > 0)
-                found.append(_Found(f"FREQ({minimum:g})", few, share))
+        if held not in views.requests:
+            continue
+        cells = views.requests[held]
+        # With rules of holdings the larger margin applies to both.
+        share = np.full(len(cells), max(margins) / 100)
+        found += [_Found(str(rule), rule(cells).sensitive, share) for rule in rules_of_request(call)]
     return found
 
 

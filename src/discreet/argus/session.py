@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PureWindowsPath
-from typing import Any
 
 from discreet import __version__
 from discreet.argus.classification import Classification, closed_at, recoded
@@ -26,21 +25,19 @@ from discreet.argus.commands import (
     VersionInfo,
     WriteTable,
 )
+from discreet.argus.data_file import DataFile
 from discreet.argus.decisions import Decisions, decided
-from discreet.argus.linked import linked, split
-from discreet.argus.microdata import ArgusRequest, Microdata
+from discreet.argus.microdata import Microdata
 from discreet.argus.paths import Paths, Say
-from discreet.argus.plans import METHOD_NAMES, SINGLETON_OPTIONS, plan_of
 from discreet.argus.primary import primaries
-from discreet.argus.protecting import audit_work, run_plan
+from discreet.argus.protecting import protect_one, protect_together
+from discreet.argus.request import ArgusRequest
 from discreet.argus.tabular import Tabular
-from discreet.argus.together import exposed_together, exposed_with_earlier
-from discreet.argus.work import Work, problem_of
+from discreet.argus.together import exposed_together
+from discreet.argus.work import Work
 from discreet.argus.writing import OutputFile, outputs, text_file
-from discreet.audit import audit
-from discreet.data.hierarchy import Hierarchy
-from discreet.data.table import Table
-from discreet.errors import InputError, placing, plural
+from discreet.data.table import digits_of
+from discreet.errors import InputError, placing, plural, some
 from discreet.io.argus.metadata import Metadata, read_metadata
 from discreet.io.argus.recode import read_recode
 from discreet.io.argus.statuses import ArgusStatus
@@ -65,10 +62,11 @@ class ArgusSession:
     works: list[Work] = field(default_factory=list)
     finished: list[Work] = field(default_factory=list)  # of sessions that <CLEAR> ended
     files: list[OutputFile] = field(default_factory=list)
-    logbook: Path | None = None
+    logbooks: dict[Path, int] = field(default_factory=dict)  # with the number of lines said before
     refused: bool = False  # a table could not be published
     exposed_together: bool = False
     lines: list[str] = field(default_factory=list)
+    session: int = 1
     contributions: bool = False  # those of all respondents are stored in any case
 
     def run(self, commands: Sequence[Command], *, writes: bool = True) -> None:
@@ -113,28 +111,33 @@ class ArgusSession:
             case Recode():
                 self._recode(command)
             case Suppress(_, _, 0):
-                self._suppress_linked(command)
+                protect_together(command, self.works, self.paths, self.say, self.progress)
             case Suppress():
-                self._suppress(command)
+                protect_one(command, self._work(command.table), self.paths, self.say, self.progress)
             case WriteTable():
                 if writes:
                     self._write(command)
             case Logbook(_, file):
-                self.logbook = self.paths.output(file)
+                self.logbooks.setdefault(self.paths.output(file), len(self.lines) if self.logbooks else 0)
             case VersionInfo(_, file):
                 self.files.append(text_file(self.paths.output(file), f"discreet {__version__}\n", public=True))
             case Clear():
-                self._check_together()
-                if any(work.protection is not None for work in self.works):
-                    self.say(
-                        "tables before <CLEAR> are audited together with those after it only where both publish the same "
-                        "response of the same file"
-                    )
-                self.finished += self.works
-                self.data, self.metadata, self.requests, self.works, self.microdata = [], [], [], [], None
+                self._clear()
             case Skipped(_, keyword, sentence):
                 if sentence:
                     self.say(f"line {command.line}: <{keyword}> skipped: {sentence}")
+
+    def _clear(self) -> None:
+        if any(work.protection is not None for work in self.works):
+            self.say(
+                "tables before <CLEAR> are audited together with those after it only where both publish the same response of "
+                "the same file"
+            )
+        if self.microdata is not None:
+            self.microdata.records.forget()
+        self.finished += self.works
+        self.data, self.metadata, self.requests, self.works, self.microdata = [], [], [], [], None
+        self.session += 1
 
     def _say_unused(self, metadata: Metadata) -> None:
         for variable in metadata.variables:
@@ -152,7 +155,8 @@ class ArgusSession:
         return request
 
     def _say_rules(self, number: int, request: ArgusRequest) -> None:
-        named = " | ".join(call.name for call in request.rules.rules) or "statuses of the file"
+        none = "none, so that cells are primary only by hand" if not self.data[0].tabulated else "statuses of the file"
+        named = " | ".join(call.name for call in request.rules.rules) or none
         spec = request.specify
         self.say(f"table {number}: {spec.response} by {' × '.join(spec.by)}; rules: {named}")
         if spec.shadow and spec.shadow.upper() != spec.response.upper():
@@ -162,8 +166,8 @@ class ArgusSession:
 
     def _read_records(self, later: Sequence[Command]) -> None:
         requests = [self._request(k, later) for k in range(len(self.requests))]
-        file = self.paths.existing(self.data[-1].file)
-        self.microdata = Microdata.of(file, self.metadata[-1], self.paths, requests)
+        data = DataFile(self.paths.existing(self.data[-1].file), self.metadata[-1], self.paths)
+        self.microdata = Microdata.of(data, requests)
         self.works = []
         for number, request in enumerate(requests, start=1):
             with placing(f"table {number}"):
@@ -173,16 +177,15 @@ class ArgusSession:
         assert self.microdata is not None
         self.progress.stage("tabulate", 0)
         views = self.microdata.views(request)
-        key = self.microdata.metadata.single("record_key")
         work = Work(
             number,
             request,
             views,
             primaries(request, views),
-            dict(self.microdata.classifications),
-            source=self.microdata.file.resolve(),
+            self.microdata.records,
+            self.microdata.classifications,
+            session=self.session,
         )
-        work.probabilities = key.probabilities if key is not None else ""
         self._say_primaries(work)
         return work
 
@@ -194,7 +197,7 @@ class ArgusSession:
             views = tabular.views(request, how)
             if views.given is not None and request.rules.rules and not _only_margin(request):
                 self.say(f"table {number + 1}: statuses in {tabular.file.name} are not used, because rules are given")
-            work = Work(number + 1, request, views, primaries(request, views), source=tabular.file.resolve())
+            work = Work(number + 1, request, views, primaries(request, views), tabular, session=self.session)
             self._say_primaries(work)
             self.works.append(work)
 
@@ -210,7 +213,10 @@ class ArgusSession:
                 f"{work.label}: {plural(work.found.raised, 'cell')} violate a later rule with a larger level, too; as in τ-ARGUS "
                 "the level is that of the first rule"
             )
-        if work.request.calls("MIS") == [(1.0,)]:
+        digits = digits_of(table.value)
+        if digits is None or digits > work.views.decimals:
+            self.say(f"{work.label}: files show {table.response} with fewer decimals than it has (<DECIMALS>)")
+        if work.request.missing_is_safe:
             self.say(f"{work.label}: MIS(1): cells with a missing code are not primary, whatever the rules say")
 
     # -- decisions -----------------------------------------------------------------------------------------------
@@ -223,7 +229,7 @@ class ArgusSession:
             before,
             path,
             work.views.table,
-            work.by_rules,
+            work.found.status,
             command.separator,
             ignore=command.ignore_errors,
             expand=command.expand_trivial,
@@ -245,13 +251,13 @@ class ArgusSession:
             )
         for sentence in skipped:
             self.say(f"{work.label}: {path.name}, {sentence} Left out.")
-        _forget_protection(work)
+        work.forget_protection()
 
     def _recode(self, command: Recode) -> None:
         if self.microdata is None:
             raise InputError("tables that are read as tables cannot be recoded.")
         work = self._work(command.table)
-        name = self.microdata.spanning(command.variable).name
+        name = self.microdata.records.spanning(command.variable).name
         if name not in work.views.table.dimensions:
             raise InputError(f"variable {command.variable!r} does not span table {command.table}.", [command.variable])
         concerned = [one for one in self.works if name in one.views.table.dimensions]
@@ -260,7 +266,7 @@ class ArgusSession:
                 raise InputError(f"{one.label} is protected or has decisions of an a priori file: recode it before.")
         old = self.microdata.classifications[name]
         new = self._recoded(old, command)
-        self.microdata = _with_classification(self.microdata, name, new)
+        self.microdata = replace(self.microdata, classifications={**self.microdata.classifications, name: new})
         self.say(f"{name} recoded: {len(old.hierarchy) - 1:,} codes become {len(new.hierarchy) - 1:,}")
         for one in concerned:
             if one.number != command.table:
@@ -270,86 +276,30 @@ class ArgusSession:
     def _recoded(self, old: Classification, command: Recode) -> Classification:
         if command.level:
             return closed_at(old, command.level)
-        return recoded(old, read_recode(self.paths.existing(command.file)))
+        recode = read_recode(self.paths.existing(command.file))
+        if recode.codelist:
+            self.say(f"{recode.path.name}: the labels in {recode.codelist} are not used: results show codes")
+        absent = recode.absent(old.hierarchy.codes[1:])
+        if absent:
+            self.say(
+                f"{recode.path.name}: no record has {'these codes' if len(absent) > 1 else 'the code'}: {some(absent)}"
+            )
+        return recoded(old, recode)
 
     def _work(self, number: int) -> Work:
         return self.works[number - 1]
 
-    # -- protection ------------------------------------------------------------------------------------------------
-
-    def _suppress(self, command: Suppress) -> None:
-        work = self._work(command.table)
-        _forget_protection(work)
-        plan = plan_of(command, work, self.paths)
-        self.say(f"{work.label}: {command.method} → {METHOD_NAMES[command.method]}")
-        for sentence in plan.sentences:
-            self.say(f"{work.label}: {sentence}")
-        work.command, work.problem = command, problem_of(work, plan.prior)
-        self.progress.stage("protect", 0)
-        work.protection = run_plan(work.problem, plan, self.progress)
-        audit_work(work, plan.level, self.say, self.progress)
-
-    def _suppress_linked(self, command: Suppress) -> None:
-        works = self.works
-        for work in works:
-            _forget_protection(work)
-        plan = plan_of(command, works[0], self.paths)
-        self.say(f"all tables together: {command.method} → {METHOD_NAMES[command.method]}")
-        for sentence in plan.sentences:
-            self.say(f"all tables: {sentence}")
-        problems = [problem_of(work, plan.prior) for work in works]
-        whole = linked(works, problems, self._behind(works[0]))
-        level = plan.level
-        if level is None and not whole.problem.table.base_is_free:
-            self.say("all tables: no table is finer than all others, so that the level is that of cells")
-            level = "cells"
-        self.progress.stage("protect", 0)
-        found = run_plan(whole.problem, plan, self.progress)
-        joint = Work(0, works[0].request, works[0].views, works[0].found, problem=whole.problem, protection=found)
-        audit_work(joint, level, self._of_all(self.say), self.progress)
-        for work, problem, place in zip(works, problems, whole.places, strict=True):
-            work.command = command
-            work.protection = split(problem, place, found.suppressed, found)
-            work.problem = work.protection.problem
-            # What readers infer from one table they infer from all: the verdict is that of all together.
-            work.checked = audit(work.problem, work.protection, progress=self.progress)
-            work.level, work.joint = joint.level, joint
-            n = work.protection.report.n_secondary
-            self.say(f"{work.label}: {plural(n, 'secondary cell')}")
-
-    @staticmethod
-    def _of_all(say: Say) -> Say:
-        return lambda line: say(line.replace("table 0:", "all tables:", 1))
-
-    def _behind(self, work: Work) -> Any:
-        """How to tabulate the cells behind linked tables of the response of this one."""
-        if self.microdata is None:
-            return True
-        microdata, request = self.microdata, work.request
-
-        def tabulated(by: dict[str, Hierarchy]) -> Table:
-            return microdata.behind(request, by)
-
-        return tabulated
+    # -- what readers have together -------------------------------------------------------------------------------
 
     def _check_together(self) -> None:
-        """Audit together what readers have together, and leave out files to publish if something is exposed."""
-        exposed = exposed_together(self.works, self._behind, self.say, self.progress)
+        """Audit together what readers have together, and leave out the files to publish of tables that are exposed."""
         shown = [(file.path.name, file.shows) for file in self.files if file.public and file.shows is not None]
-        exposed += exposed_with_earlier(shown, self.works, self._behind, self.say, self.progress)
-        self.exposed_together |= bool(exposed)
-        self._withdraw(exposed)
-
-    def _withdraw(self, works: Sequence[Work]) -> None:
-        """Leave out the publishable files of tables that are exposed together."""
-        public = [
-            file
-            for file in self.files
-            if file.public and file.shows is not None and any(file.shows.shows_the_same_as(one) for one in works)
-        ]
-        for file in public:
-            self.say(f"{file.path.name} is not written: the tables are exposed together")
-        self.files = [file for file in self.files if file not in public]
+        exposed = exposed_together([*self.finished, *self.works], shown, self.say, self.progress)
+        self.exposed_together = bool(exposed)
+        for file in [*self.files]:
+            if file.public and file.shows is not None and any(file.shows.shows_the_same_as(one) for one in exposed):
+                self.say(f"{file.path.name} is not written: the tables did not pass an audit together")
+                self.files.remove(file)
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
@@ -370,15 +320,17 @@ class ArgusSession:
         self.files += [replace(file, shows=shown) for file in made]
 
     def write(self) -> list[Path]:
-        """Write all files of the job together, and its logbook."""
+        """Write all files of the job together, and its logbooks: each has what was said until the next."""
         listed: dict[Path | None, Callable[[Path], None]] = {}
         for file in self.files:
             listed[file.path] = file.write
-        if self.logbook is not None:
-            if self.logbook in listed:
-                raise InputError(f"{self.logbook.name} is the logbook and a table: give one of them another name.")
-            old = self.logbook.read_text(encoding="utf-8", errors="replace") if self.logbook.exists() else ""
-            listed[self.logbook] = text_file(self.logbook, old + "".join(line + "\n" for line in self.lines)).write
+        ends = [*self.logbooks.values(), len(self.lines)][1:]
+        for (path, begin), end in zip(self.logbooks.items(), ends, strict=True):
+            if path in listed:
+                raise InputError(f"{path.name} is the logbook and a table: give one of them another name.")
+            old = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+            said = "".join(line + "\n" for line in self.lines[begin:end])
+            listed[path] = text_file(path, old + said).write
         public = [file.path for file in self.files if file.public]
         return write_together(listed, public=public)
 
@@ -388,18 +340,5 @@ def _only_margin(request: ArgusRequest) -> bool:
 
 
 def _asks_for_contributions(command: Command, table: int) -> bool:
-    """Whether a command protects this table with a singleton option; GH does unless it says no."""
-    if not isinstance(command, Suppress) or command.table not in (0, table):
-        return False
-    given = [bool(command.arguments[name]) for name in SINGLETON_OPTIONS if name in command.arguments]
-    return any(given) if given else command.method == "GH"
-
-
-def _with_classification(microdata: Microdata, name: str, new: Classification) -> Microdata:
-    changed = replace(microdata, classifications={**microdata.classifications, name: new})
-    changed.__dict__["frame"] = microdata.frame  # the records are the same
-    return changed
-
-
-def _forget_protection(work: Work) -> None:
-    work.problem = work.protection = work.checked = work.respondents = work.level = work.command = work.joint = None
+    """Whether a command protects this table with a singleton option."""
+    return isinstance(command, Suppress) and command.table in (0, table) and command.singletons

@@ -4,32 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from discreet.argus.classification import Classification, classification
 from discreet.argus.commands import ReadTable
-from discreet.argus.microdata import FIXED_COSTS, ArgusRequest
-from discreet.argus.paths import Paths
-from discreet.argus.views import Given, Views, has_missing_code
+from discreet.argus.data_file import DataFile
+from discreet.argus.request import FIXED_COSTS, ArgusRequest
+from discreet.argus.views import Given, Views
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.table import Table
 from discreet.errors import FormatError, InputError, TableError, plural, some
-from discreet.io.argus.metadata import Metadata, Role, Variable
+from discreet.io.argus.metadata import Role, Variable
 from discreet.io.argus.records import read_records
 from discreet.io.argus.statuses import ArgusStatus
-from discreet.io.argus.text import nearest
 
 
 @dataclass(frozen=True)
-class Tabular:
-    """A table in a file and its metadata."""
-
-    file: Path
-    metadata: Metadata
-    paths: Paths
+class Tabular(DataFile):
+    """A table in a file."""
 
     def views(self, request: ArgusRequest, how: ReadTable) -> Views:
         """The table of a request, and that by which its rules judge."""
@@ -50,8 +44,8 @@ class Tabular:
             )
         frame = read_records(self.file, self.metadata, point=True)
         spec = request.specify
-        spanning = [self._spanning(name) for name in spec.by]
-        value = self._frequency(spec.by) if spec.counts else self._number(spec.response)
+        spanning = [self.spanning(name) for name in spec.by]
+        value = self._frequency(spec.by) if spec.counts else self.number(spec.response)
         roles = self._roles(value, spec.shadow, spec.cost)
         listed = [self._classified(variable, frame) for variable in spanning]
         columns = self._columns(frame, value, roles)
@@ -68,25 +62,6 @@ class Tabular:
 
     # -- variables -------------------------------------------------------------------------------------------------
 
-    def _variable(self, name: str) -> Variable:
-        found = self.metadata.find(name)
-        if found is None:
-            known = [one.name for one in self.metadata.variables]
-            raise InputError(f"{self.metadata.path.name} has no variable {name!r}.{nearest(name, known)}", [name])
-        return found
-
-    def _spanning(self, name: str) -> Variable:
-        found = self._variable(name)
-        if not found.categorical:
-            raise InputError(f"variable {name!r} cannot span a table: it is not <RECODEABLE>.", [name])
-        return found
-
-    def _number(self, name: str) -> Variable:
-        found = self._variable(name)
-        if not found.numeric:
-            raise InputError(f"variable {name!r} is not <NUMERIC>.", [name])
-        return found
-
     def _frequency(self, by: Sequence[str]) -> Variable:
         found = self.metadata.with_role("frequency")
         if not found:
@@ -101,9 +76,9 @@ class Tabular:
             for one in self.metadata.with_role(role)[:1]:
                 found[role] = one
         if shadow and shadow.upper() != value.name.upper():
-            found["shadow"] = self._number(shadow)
+            found["shadow"] = self.number(shadow)
         if cost not in FIXED_COSTS and cost.upper() != value.name.upper():
-            found["cost"] = self._number(cost)
+            found["cost"] = self.number(cost)
         return found
 
     def _classified(self, variable: Variable, frame: pd.DataFrame) -> Classification:
@@ -260,10 +235,9 @@ class Tabular:
         if "status" in roles:
             levels = (columns[side].to_numpy(float) for side in ("lower", "upper"))
             given = Given(columns.status.to_numpy(np.int64), *levels)
-        missing = {one.variable.name: one.missing for one in listed}
         cost = columns.cost.to_numpy(float) if request.specify.cost not in FIXED_COSTS else None
         decimals = 0 if counts else value.decimals
-        return Views(table, decimals, records, given=given, cost=cost, missing=has_missing_code(table, missing))
+        return Views(table, decimals, records, given=given, cost=cost)
 
     def _checked(self, table: Table, how: ReadTable) -> Table:
         """The table if it is additive; otherwise, if that is allowed, with the differences that its totals have."""

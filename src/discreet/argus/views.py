@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.arrays import FloatArray, IntArray
 from discreet.data.table import Table
 
 
@@ -28,9 +28,8 @@ class Views:
     decimals: int
     records: Table  # the variable by which rules judge, with its largest contributions
     holdings: Table | None = None
-    requests: Mapping[tuple[bool, int], Table] = field(default_factory=dict)  # (holdings?, number of the code)
+    requests: Mapping[bool, Table] = field(default_factory=dict)  # with requests for protection, by whether of holdings
     weighted: bool = False
-    missing: BoolArray | None = None  # cells with a missing code
     given: Given | None = None
     cost: FloatArray | None = None  # sums of the cost variable
     keys: tuple[FloatArray, int] | None = None  # of cells, as integers below a power of ten, and its exponent
@@ -66,12 +65,3 @@ def with_unit_weights(table: Table, weights: FloatArray, depth: int) -> Table:
         share = np.clip(np.minimum(end, k + 1) - np.maximum(begin, k), 0.0, None)
         units[:, k] = (share * size).sum(axis=1)
     return table.with_columns(top=units, top_contributor=None, contributors=())
-
-
-def has_missing_code(table: Table, missing: Mapping[str, frozenset[str]]) -> BoolArray:
-    """Cells with a missing code in any dimension."""
-    found = np.zeros(len(table), dtype=bool)
-    for d, (name, hierarchy) in enumerate(table.dimensions.items()):
-        codes = [hierarchy.index(code) for code in missing.get(name, ()) if code in hierarchy]
-        found |= np.isin(table.codes[d], codes)
-    return found

@@ -118,14 +118,13 @@ def why_not_published(work: Work) -> str:
         return "the table is not protected: <SUPPRESS> comes first"
     if not work.passed:
         return "its audit did not pass"
+    whole = work.joint or work  # tables that were protected together were audited together
+    assert whole.problem is not None
+    assert whole.protection is not None
+    assert whole.checked is not None
+    level = whole.level.level if whole.level else None
     try:
-        publish(
-            work.problem,
-            work.protection,
-            work.checked,
-            work.respondents,
-            level=work.level.level if work.level else None,
-        )
+        publish(whole.problem, whole.protection, whole.checked, whole.respondents, level=level)
     except NotSafeError as error:
         return str(error)
     return ""
@@ -174,17 +173,16 @@ def argus_table(work: Work, treatment: str = "") -> ArgusTable:
 
 def _audit_intervals(work: Work) -> tuple[FloatArray, FloatArray] | None:
     """The ends of the audit intervals against the outsider; NaN for cells that were not audited."""
-    if work.checked is None:
+    checked = work.checked
+    if checked is None:
         return None
-    frame = work.checked.frame()
-    n = len(work.views.table)
-    low, high = np.full(n, np.nan), np.full(n, np.nan)
-    place = {label: i for i, label in enumerate(work.views.table.labels())}
-    for cell, lower, upper in zip(frame.cell, frame.lower, frame.upper, strict=True):
-        if cell in place:
-            i = place[cell]
-            low[i], high[i] = np.fmax(low[i], lower), np.fmin(high[i], upper)
-    return low, high
+    n = len(checked.problem)
+    low, high = np.full(n, -np.inf), np.full(n, np.inf)
+    np.maximum.at(low, checked.cell, checked.lower)
+    np.minimum.at(high, checked.cell, checked.upper)
+    audited = np.isin(np.arange(n), checked.cell)
+    place = np.arange(len(work.views.table)) if work.place is None else work.place
+    return np.where(audited, low, np.nan)[place], np.where(audited, high, np.nan)[place]
 
 
 def _zeros_alike(table: ArgusTable, *, drop: bool) -> ArgusTable:

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import click
 
-from discreet.assess import Zeros, assess
+from discreet.assess import MissingCodes, Zeros, assess
 from discreet.cli.common import (
     PROBLEM_SUFFIXES,
     ExistingFile,
@@ -62,6 +62,19 @@ from discreet.promise import conditions
     help="Whether readers may know the sampling weights; then weighted contributions are protected.",
 )
 @click.option("--request", help="Column that marks contributors who requested protection.")
+@click.option(
+    "--requests",
+    multiple=True,
+    metavar="ENTRY",
+    help="Entry of --request that marks a request; repeat for a second kind of request … Default: any but 0 and false.",
+)
+@click.option(
+    "--missing-code",
+    "missing_codes",
+    multiple=True,
+    metavar="COLUMN=CODE",
+    help="Code that means missing, below the total; repeat for more.",
+)
 @click.option("--extra", multiple=True, help="Further column to add up, for costs or as keys; repeat for more.")
 @click.option("--top", type=click.IntRange(1), default=3, show_default=True, help="Largest contributions to store.")
 @click.option(
@@ -101,6 +114,7 @@ def tabulate_command(
     ignore_zeros: bool,
     strip: tuple[str, ...],
     merge: tuple[str, ...],
+    missing_codes: tuple[str, ...],
     out: Path,
     reading: Reading,
     **options: Any,
@@ -111,7 +125,8 @@ def tabulate_command(
     if twice:
         raise InputError(f"--by names column {twice[0]!r} twice. Leave one out.", twice)
     spelling = _spelling(columns, strip, merge)
-    hierarchies = dict(_dimension(data, text, reading, spelling) for text in dimensions)
+    missing = _missing(columns, missing_codes)
+    hierarchies = dict(_dimension(data, text, reading, spelling, missing) for text in dimensions)
     _name_codes(data, hierarchies, codes, reading, spelling)
     table = tabulate(
         data,
@@ -143,6 +158,17 @@ def _spelling(columns: Sequence[str], strip: Sequence[str], merge: Sequence[str]
     return {column: Spelling(True if column in strip else None, into) for column, into in merged.items()}
 
 
+def _missing(columns: Sequence[str], given: Sequence[str]) -> dict[str, list[str]]:
+    """The codes that mean missing, by column: the values of --missing-code."""
+    found: dict[str, list[str]] = {column: [] for column in columns}
+    for text in given:
+        column, equals, code = text.partition("=")
+        if column not in found or not equals:
+            raise InputError(f"--missing-code {text}: write COLUMN=CODE, with a column that --by names.", [text])
+        found[column].append(code)
+    return found
+
+
 def _name_codes(
     data: Path,
     hierarchies: dict[str, Hierarchy | None],
@@ -164,20 +190,30 @@ def _name_codes(
 
 
 def _dimension(
-    data: Path, text: str, reading: Reading, spelling: Mapping[str, Spelling]
+    data: Path,
+    text: str,
+    reading: Reading,
+    spelling: Mapping[str, Spelling],
+    missing: Mapping[str, Sequence[str]],
 ) -> tuple[str, Hierarchy | None]:
     """The column and the hierarchy in a value of --by."""
     column, equals, source = text.partition("=")
-    if not equals:
+    digits = source.startswith("digits:")
+    if not equals and not missing[column]:
         return column, None
-    if source.startswith("digits:"):
+    codes: list[str] = []
+    if not equals or digits or missing[column]:
+        codes = distinct_codes(data, [column], reading, spelling[column], "Total")[column].tolist()
+    given = [code for code in codes if code not in missing[column]]
+    if digits:
         try:
             widths = [int(width) for width in source.removeprefix("digits:").split(",")]
         except ValueError:
             raise InputError(f"--by {text}: write the widths of the levels as digits:3,1,1.") from None
-        codes = distinct_codes(data, [column], reading, spelling[column], "Total")[column]
-        return column, Hierarchy.from_levels(sorted(codes), widths)
-    return column, hierarchy_file(Path(source))
+        found = Hierarchy.from_levels(sorted(given), widths)
+    else:
+        found = hierarchy_file(Path(source)) if equals else Hierarchy.flat(given)
+    return column, found.with_missing(code for code in missing[column] if code in codes)
 
 
 @click.command("assess")
@@ -199,6 +235,13 @@ def _dimension(
     help="Protection of cells made primary by hand, in percent.",
 )
 @click.option(
+    "--least-level",
+    type=Number(0),
+    default=0.0,
+    metavar="NUMBER",
+    help="No protection level is below this, in units of the response. Default: 0.",
+)
+@click.option(
     "--statuses", type=ExistingFile, help="CSV cell,status[,reason]: primary, free, published or suppressed by hand."
 )
 @click.option("--waivers", type=ExistingFile, help="CSV respondent or respondent,cell: consents to publication.")
@@ -206,6 +249,13 @@ def _dimension(
     "--zeros",
     type=click.Choice(get_args(Zeros)),
     help="Whether zeros stay published, or may be suppressed to protect others.",
+)
+@click.option(
+    "--missing-codes",
+    type=click.Choice(get_args(MissingCodes)),
+    default="judged",
+    show_default=True,
+    help="Whether sensitive cells with a missing code may be published.",
 )
 @click.option(
     "--out", type=NewFile(*PROBLEM_SUFFIXES), required=True, help="Problem to write (.discreet, .jj or .jj.gz)."

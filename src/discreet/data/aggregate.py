@@ -90,7 +90,7 @@ class AggregationPlan:
 
     Columns of records: ``c0``, ``c1`` … codes as indices; ``unit`` contributor; ``name`` of the respondent, and ``held``: 1 if
     that is a holding, 0 if it is a contributor; ``x`` contribution; ``v`` and ``e0``, ``e1`` … response and extra columns,
-    weighted; ``w`` weight; ``requested`` whether protection was requested.
+    weighted; ``w`` weight; ``requested0``, ``requested1`` … whether protection of each kind was requested.
     """
 
     columns: Columns
@@ -101,6 +101,11 @@ class AggregationPlan:
     contributions: bool  # contributions to base cells are kept
     weights: Weights
     provenance: Mapping[str, int]  # of the table
+    request_kinds: int = 1
+
+    @property
+    def requests(self) -> list[str]:
+        return [f"requested{k}" for k in range(self.request_kinds)]
 
     @property
     def codes(self) -> list[str]:
@@ -211,7 +216,7 @@ def add_up(records: Records, plan: AggregationPlan) -> CellSums:
         leaf_summaries.append(records.nameless())
         if plan.columns.holding is None:
             cells, entries = leaf_summaries[0]
-            no_names = pd.DataFrame(columns=["id", "name", "held", "requested"])
+            no_names = pd.DataFrame(columns=["id", "name", "held", *plan.requests])
             return CellSums(
                 _at_all_levels(cells, plan, _sums), _at_all_levels(entries, plan, largest), no_names, entries
             )
@@ -256,7 +261,8 @@ def _sums(cells: pd.DataFrame, plan: AggregationPlan) -> pd.DataFrame:
 def largest(entries: pd.DataFrame, plan: AggregationPlan) -> pd.DataFrame:
     """The largest entries of each cell with their ranks; ties are broken by name."""
     x, cell = entries.x.to_numpy(), [entries[code].to_numpy() for code in plan.codes]
-    order = np.lexsort((~entries.requested.to_numpy(bool), -x, entries.id.to_numpy(), -np.abs(x), *reversed(cell)))
+    requested = [~entries[name].to_numpy(bool) for name in reversed(plan.requests)]
+    order = np.lexsort((*requested, -x, entries.id.to_numpy(), -np.abs(x), *reversed(cell)))
     start = first_of_each([code[order] for code in cell])
     rank = np.arange(len(order)) - np.repeat(start, np.diff(start, append=len(order)))
     return entries.iloc[order[rank < plan.top]].assign(rank=rank[rank < plan.top])

@@ -40,13 +40,13 @@ class EngineRecords:
         constant = {name: _[name].max() for name in ("name", "held", "x", "v", "w")}
         sums = {name: _[name].sum() for name in self.plan.sums[1:]}
         by = [*self.plan.codes, "unit"]
-        units = self.rows.group_by(by).agg(**constant, **sums, low=_.v.min(), requested=_.requested.any())
+        units = self.rows.group_by(by).agg(**constant, **sums, low=_.v.min(), **_any(self.plan.requests))
         found = units.agg(several=_.count() - _.unit.nunique(), uneven=(_.low != _.v).sum()).to_pandas()
         return EngineRecords(units, self.plan), int(found.several[0]), int(found.uneven[0])
 
     def nameless(self) -> CellSummary:
         plan = self.plan
-        columns = [*plan.codes, "x", "w", *plan.sums, "requested"]
+        columns = [*plan.codes, "x", "w", *plan.sums, *plan.requests]
         with _cached(self.rows.filter(_.name.isnull()).select(*columns, id=ibis.literal(-1, "int64"))) as rows:
             return _summary(rows, plan, plan.sums)
 
@@ -56,7 +56,7 @@ class EngineRecords:
         plan = self.plan
         extremes = {f"low{c}": _[c].min() for c in plan.codes} | {c: _[c].max() for c in plan.codes}
         sums = {name: _[name].sum() for name in ("x", *plan.sums)}
-        others = {"requested": _.requested.any(), "w": _.w.min()}
+        others = {**_any(plan.requests), "w": _.w.min()}
         each = self.rows.filter(_.name.notnull()).group_by(["name", "held"]).agg(**extremes, **sums, **others)
         with _cached(each.mutate(id=ibis.row_number().over(order_by=["name", "held"]))) as each:
             yield EngineRespondents(self.rows, each, plan)
@@ -76,7 +76,7 @@ class EngineRespondents:
 
     def single_cell(self) -> CellSummary:
         plan = self.plan
-        columns = [*plan.codes, "x", "w", *plan.sums, "requested", "id"]
+        columns = [*plan.codes, "x", "w", *plan.sums, *plan.requests, "id"]
         return _summary(self.each.filter(self._in_single_cell).select(*columns), plan, plan.sums)
 
     def multi_cell(self) -> MultiCellSummary:
@@ -91,8 +91,13 @@ class EngineRespondents:
 
     def names(self, ids: pd.Series) -> pd.DataFrame:
         used = ibis.memtable(pd.DataFrame({"id": ids.unique()}))
-        found: pd.DataFrame = self.each.semi_join(used, "id").select("id", "name", "held", "requested").to_pandas()
+        columns = ["id", "name", "held", *self.plan.requests]
+        found: pd.DataFrame = self.each.semi_join(used, "id").select(*columns).to_pandas()
         return found
+
+
+def _any(names: Sequence[str]) -> dict[str, Expr]:
+    return {name: _[name].any() for name in names}
 
 
 @contextmanager
@@ -127,7 +132,7 @@ def _levels(pairs: Expr, plan: AggregationPlan, rows: int) -> Iterator[Expr]:
 
     def with_ancestors(pairs: Expr, d: int) -> Iterator[Expr]:
         if d == len(batches):
-            yield pairs.mutate(requested=ibis.literal(False))
+            yield pairs.mutate(**dict.fromkeys(plan.requests, ibis.literal(False)))
             return
         reused = d + 1 == len(batches) or len(batches[d + 1]) > 1
         for ancestors in batches[d]:
@@ -159,7 +164,7 @@ def _summary(rows: Expr, plan: AggregationPlan, sums: Sequence[str]) -> CellSumm
     classes = sized.group_by([*plan.codes, (_.id % plan.top).name("class_")]).agg(high=_["size"].max())
     bound = classes.group_by(plan.codes).agg(bound=_.high.min(), classes=_.count())
     candidates = sized.join(bound, plan.codes).filter((_.classes < plan.top) | (_["size"] >= _.bound))
-    order = [ibis.desc("size"), "id", ibis.desc("x"), ibis.desc("requested")]
+    order = [ibis.desc("size"), "id", ibis.desc("x"), *(ibis.desc(name) for name in plan.requests)]
     ranked = candidates.mutate(rank=ibis.row_number().over(group_by=plan.codes, order_by=order))
-    largest = ranked.filter(_.rank < plan.top).select(*plan.codes, "id", "requested", x=_.x.cast("float64"))
+    largest = ranked.filter(_.rank < plan.top).select(*plan.codes, "id", *plan.requests, x=_.x.cast("float64"))
     return CellSummary(rows.group_by(plan.codes).agg(**found).to_pandas(), largest.to_pandas())

@@ -75,7 +75,7 @@ class MemoryRecords:
             columns[f"c{d}"] = ancestry.leaves["leaf"].to_numpy()[number]
             kept &= number >= 0
         columns |= decimals
-        columns |= {name: table[name].to_pandas() for name in ("requested", "unit", "name", "held")}
+        columns |= {name: table[name].to_pandas() for name in (*plan.requests, "unit", "name", "held")}
         return cls(pd.DataFrame(columns)[kept].reset_index(drop=True), digits, plan)
 
     def n_with_several_holdings(self) -> int:
@@ -85,7 +85,8 @@ class MemoryRecords:
     def counted_once(self) -> tuple[MemoryRecords, int, int]:
         plan, frame = self.plan, self.frame.assign(low=self.frame.v)
         how = dict.fromkeys(("name", "held", "x", "v", "w"), "max") | dict.fromkeys(plan.sums[1:], "sum")
-        units = frame.groupby([*plan.codes, "unit"], as_index=False).agg(how | {"low": "min", "requested": "any"})
+        how |= {"low": "min", **dict.fromkeys(plan.requests, "any")}
+        units = frame.groupby([*plan.codes, "unit"], as_index=False).agg(how)
         several, uneven = len(units) - units.unit.nunique(), (units.low != units.v).sum()
         return replace(self, frame=units), int(several), int(uneven)
 
@@ -99,7 +100,7 @@ class MemoryRecords:
         plan, named = self.plan, self.frame[self.frame.name.notna()]
         each = named.groupby(["name", "held"])
         rows = named.assign(id=each.ngroup())
-        respondents = each.agg(requested=("requested", "any")).reset_index()
+        respondents = each[plan.requests].any().reset_index()
         pairs = _pairs(rows, plan, ["x", *plan.sums])
         yield MemoryRespondents(self, pairs, respondents.assign(id=np.arange(len(respondents))))
 
@@ -114,7 +115,7 @@ class MemoryRecords:
         cells = _combined(rows, plan.codes, {name: (np.add, addend) for name, addend in addends.items()})
         columns = {"weighted": "w", "magnitude": "v"} | {name: name for name in sums}
         floats = {name: self.as_float(cells[name], column) for name, column in columns.items() if name in cells}
-        entries = rows.loc[counted, [*plan.codes, "id", "requested", "x"]]
+        entries = rows.loc[counted, [*plan.codes, "id", *plan.requests, "x"]]
         entries = largest(entries.assign(x=self.as_float(entries.x, "x")), plan).drop(columns="rank")
         return CellSummary(cells.assign(**floats), entries)
 
@@ -141,8 +142,9 @@ class MemoryRespondents:
         return np.asarray(~self.pairs.id.duplicated(keep=False).to_numpy(bool))
 
     def single_cell(self) -> CellSummary:
-        rows = self.pairs[self._in_single_cell].assign(requested=False)
-        return self.records.summary(rows, self.records.plan.sums)
+        plan = self.records.plan
+        rows = self.pairs[self._in_single_cell].assign(**dict.fromkeys(plan.requests, False))
+        return self.records.summary(rows, plan.sums)
 
     def multi_cell(self) -> MultiCellSummary:
         plan, records, pairs = self.records.plan, self.records, self.pairs[~self._in_single_cell]
@@ -153,12 +155,13 @@ class MemoryRespondents:
             rows = pairs[[*plan.codes, "id", "w", *plan.respondent_sums]]
             for d in range(len(plan.codes)):
                 rows = _pairs(with_ancestors(rows, plan, d), plan, plan.respondent_sums)
-            levels = [records.summary(rows.assign(requested=False), [])]
+            levels = [records.summary(rows.assign(**dict.fromkeys(plan.requests, False)), [])]
         kept = pairs[[*plan.codes, "id"]].assign(x=records.as_float(pairs.x, "x")) if plan.contributions else None
         return MultiCellSummary(sums, levels, kept)
 
     def names(self, ids: pd.Series) -> pd.DataFrame:
-        return self.respondents[self.respondents.id.isin(ids.unique())][["id", "name", "held", "requested"]]
+        columns = ["id", "name", "held", *self.records.plan.requests]
+        return self.respondents[self.respondents.id.isin(ids.unique())][columns]
 
 
 def _pairs(rows: pd.DataFrame, plan: AggregationPlan, sums: Sequence[str]) -> pd.DataFrame:

@@ -35,12 +35,13 @@ class Hierarchy:
 
     Usually there is one tree. Several trees are groupings of the same leaves that do not nest, such as two sets of size
     classes. A code that does not occur in a tree has the parent ``ABSENT`` there. ``labels`` names codes for readers, by
-    language; hierarchies that differ in nothing else are equal.
+    language; hierarchies that differ in nothing else are equal. ``missing`` are the codes that mean that a record has no code.
     """
 
     codes: tuple[str, ...]
     parents: IntArray
     labels: Labels = field(default_factory=dict)
+    missing: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         parents = np.atleast_2d(np.asarray(self.parents, dtype=np.int64))
@@ -135,6 +136,21 @@ class Hierarchy:
             fault = f"{plural(len(missing), 'code')} not in the code list, e.g. {some(missing)}. Add them to it."
             raise HierarchyError(fault, missing)
         return self.in_order(listed.codes).with_labels(listed.labels)
+
+    def with_missing(self, codes: Iterable[str]) -> Hierarchy:
+        """The hierarchy in which these codes mean missing. Those that it does not have are added directly below the total."""
+        given = list(dict.fromkeys(codes))
+        new = [code for code in given if code not in self]
+        groups = [code for code in given if code == self.total or (code in self and not self.is_leaf[self.index(code)])]
+        if groups:
+            raise HierarchyError(f"Codes that mean missing have codes below them: {some(groups)}.", groups)
+        below = np.zeros((len(self.parents), len(new)), dtype=np.int64)
+        return replace(
+            self,
+            codes=(*self.codes, *new),
+            parents=np.concatenate([self.parents, below], axis=1),
+            missing=self.missing.union(given),
+        )
 
     def in_order(self, codes: Sequence[str]) -> Hierarchy:
         """The hierarchy with its codes in the order of a list; codes that are not listed come last, and the total first."""
@@ -401,7 +417,8 @@ class Hierarchy:
                 tree[at] = np.where(parent >= 0, at[parent], parent)
                 if not any(np.array_equal(tree, other) for other in trees):
                     trees.append(tree)
-        return cls(codes, np.array(trees), merged_labels(*(h.labels for h in reversed(hierarchies))))
+        missing = frozenset[str]().union(*(h.missing for h in hierarchies))
+        return cls(codes, np.array(trees), merged_labels(*(h.labels for h in reversed(hierarchies))), missing)
 
 
 def _repeated(codes: Iterable[str]) -> list[str]:

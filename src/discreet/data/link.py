@@ -252,7 +252,7 @@ def _columns(tables: Sequence[Table], where: Sequence[np.ndarray], n: int) -> di
             columns["top_contributor"] = np.full((n, depth), -1)
             columns["contributors"] = contributors
         if all(table.requested is not None for table in tables):
-            columns["requested"] = np.zeros((n, depth), dtype=bool)
+            columns["requested"] = np.zeros((n, depth), dtype=np.int8)
     shared = set.intersection(*(set(table.extra) for table in tables))
     columns["extra"] = {name: np.zeros(n) for name in sorted(shared)}
     for table, at in list(zip(tables, where, strict=True))[::-1]:  # the first table writes last

@@ -5,7 +5,7 @@ A query takes longer to plan than a small number of records to work on, so that 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -18,7 +18,7 @@ from ibis import _
 from discreet.data.columns import Columns
 from discreet.data.numerals import Expr
 from discreet.data.opened_records import OpenedRecords
-from discreet.data.records import as_text, is_marked, recoded
+from discreet.data.records import as_text, marks, recoded
 from discreet.data.respondent_names import one_spelling, one_spelling_in_memory
 from discreet.data.spelling import Names
 from discreet.errors import InputError
@@ -27,7 +27,8 @@ from discreet.errors import InputError
 class Fields(Protocol):
     """One row per record: codes as texts ``d0``, ``d1`` …, numbers ``n0`` … and whether they are given, ``given0`` …
 
-    ``unit`` is the contributor and ``holding`` the holding, as texts; ``requested`` whether protection was requested.
+    ``unit`` is the contributor and ``holding`` the holding, as texts; ``requested0``, ``requested1`` … whether protection of each
+    kind was requested.
     """
 
     @property
@@ -55,8 +56,13 @@ class EngineFields:
     local: bool
 
     @classmethod
-    def of(cls, source: Expr, columns: Columns, opened: OpenedRecords, *, local: bool) -> EngineFields:
-        """The fields of the records, of which ``source`` is the table with codes replaced."""
+    def of(
+        cls, source: Expr, columns: Columns, opened: OpenedRecords, requests: Sequence[str], *, local: bool
+    ) -> EngineFields:
+        """The fields of the records, of which ``source`` is the table with codes replaced.
+
+        ``requests`` are the entries that mark requests of each kind; without them there is one kind.
+        """
         fields: dict[str, Expr] = {f"d{d}": as_text(source[name]) for d, name in enumerate(columns.by)}
         for i, name in enumerate(columns.numbers):
             kind = source[name].type()
@@ -67,7 +73,8 @@ class EngineFields:
             fields |= {f"n{i}": opened.number(source, name), f"given{i}": opened.is_given(source, name)}
         for field, column in (("unit", columns.contributor), ("holding", columns.holding)):
             fields[field] = as_text(source[column]) if column else ibis.null("string")
-        fields["requested"] = is_marked(source[columns.request]) if columns.request else ibis.literal(False)
+        marked = marks(source[columns.request], requests) if columns.request else [ibis.literal(False)]
+        fields |= {f"requested{kind}": each for kind, each in enumerate(marked)}
         return cls(source.select(**fields), local)
 
     def survey(self, columns: Columns) -> pd.DataFrame:

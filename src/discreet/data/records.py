@@ -276,9 +276,12 @@ def as_text(column: Expr) -> Expr:
     return ibis.ifelse(text.strip() == "", ibis.null("string"), text) if column.type().is_string() else text
 
 
-def is_marked(column: Expr) -> Expr:
-    """Whether a record is marked: the column, of any type, holds something other than zero or false."""
-    return as_text(column).lower().notin(["0", "0.0", "false"]).fill_null(False)
+def marks(column: Expr, entries: Sequence[str]) -> list[Expr]:
+    """Whether a record is marked by each of these entries; without entries by anything other than zero or false."""
+    text = as_text(column)
+    if not entries:
+        return [text.lower().notin(["0", "0.0", "false"]).fill_null(False)]
+    return [(text.strip() == entry).fill_null(False) for entry in entries]
 
 
 def recoded(source: Expr, recode: Mapping[str, Mapping[str, str]]) -> Expr:

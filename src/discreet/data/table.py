@@ -102,7 +102,9 @@ class Table:
     top: FloatArray | None = None
     top_contributor: IntArray | None = None
     contributors: tuple[str, ...] = ()
-    requested: BoolArray | None = None  # aligned with top: the contributor requested protection
+    # Aligned with top: 0 for a contributor who did not request protection; 1, 2, 4 … for one with a request of the first, the
+    # second, the third kind …, and the sum for one with several.
+    requested: BoolArray | IntArray | None = None
     extra: Mapping[str, FloatArray] = field(default_factory=dict)  # further sums per cell, used as costs
     names: tuple[str, ...] | None = None  # cell ids of tables without dimensions
     rhs: FloatArray = field(default=None)  # type: ignore[arg-type]  # filled in below
@@ -240,6 +242,14 @@ class Table:
     def n_listed(self) -> int:
         """Number of cells that a release may list: all except cells behind."""
         return len(self) if self.behind is None else int((~self.behind).sum())
+
+    @cached_property
+    def has_missing_code(self) -> BoolArray:
+        """Cells with a code that means missing, in any dimension."""
+        found = np.zeros(len(self), dtype=bool)
+        for hierarchy, codes in zip(self.dimensions.values(), self.codes, strict=True):
+            found |= np.isin(codes, [hierarchy.index(code) for code in hierarchy.missing])
+        return found
 
     @cached_property
     def listed(self) -> Table:

@@ -35,6 +35,7 @@ from discreet.errors import HierarchyError, InputError, TableError, some
 By: TypeAlias = str | Sequence[str] | Mapping[str, Hierarchy | None]
 
 MAX_STORED_CELLS = 20_000_000  # with store_empty=: a table of more cells takes several gigabytes of memory
+MAX_REQUEST_KINDS = 7  # bits of a small integer
 DECIMAL_DIGITS = 38  # precision of the decimals in which contributions are added: the widest that all backends have
 
 
@@ -49,6 +50,7 @@ def tabulate(
     weights: Weights = "known",
     top: int = 2,
     request: str | None = None,
+    requests: Sequence[str] = (),
     extra: Sequence[str] = (),
     count_zeros: bool = True,
     unknown: str = "error",
@@ -72,7 +74,9 @@ def tabulate(
     Values and ``extra`` sums are weighted. The contribution of a contributor to a cell is the sum of its records there. The
     ``top`` largest contributions to each cell are stored: weighted if ``weights`` are ``"known"``, because a reader can divide
     by a known weight, and as reported if they are ``"secret"``. A contributor has requested protection if the column ``request``
-    marks one of its records. With ``count_zeros=False`` contributions of zero are neither counted nor stored.
+    marks one of its records, by any entry except 0 and false. If there are several kinds of requests, ``requests`` lists the
+    entries that mark them: that of the first kind, that of the second kind … With ``count_zeros=False`` contributions of zero
+    are neither counted nor stored.
 
     Codes that are not in their hierarchy raise an error; with ``unknown="drop"`` their records are left out.
 
@@ -89,6 +93,8 @@ def tabulate(
     ``reading`` states how a file is to be read where that does not follow from the file.
     """
     by, extra = [by] if isinstance(by, str) else by, [extra] if isinstance(extra, str) else extra
+    requests = [requests] if isinstance(requests, str) else list(requests)
+    _check_requests(request, requests)
     columns = Columns(tuple(by), response, weight, tuple(extra), contributor, holding, request)
     columns.check()
     if isinstance(top, bool) or not isinstance(top, int) or top < 1:
@@ -108,7 +114,7 @@ def tabulate(
         rows = _with_codes(opened.rows, columns, spelling)
         respelled = _respelled(rows, spelling)
         source = recoded(recoded(rows, respelled), recode)
-        fields: Fields = EngineFields.of(source, columns, opened, local=local)
+        fields: Fields = EngineFields.of(source, columns, opened, requests, local=local)
         if local and opened.records <= MAX_RECORDS_IN_MEMORY:
             fields = MemoryFields(fields.rows.to_pyarrow(), opened.engine)
         survey = fields.survey(columns)
@@ -140,12 +146,22 @@ def tabulate(
         signed = response is not None and bool(survey["negative0"].any())
         if contributions is None:
             contributions = response is not None and (contributor is not None or holding is not None)
-        plan = AggregationPlan(columns, ancestries, top, count_zeros, signed, contributions, weights, provenance)
+        plan = AggregationPlan(
+            columns, ancestries, top, count_zeros, signed, contributions, weights, provenance, max(len(requests), 1)
+        )
         records = _records(fields.rows, survey, plan, local=local)
         if contributor is not None:
             records = checked_units(records, plan)
         found = add_up(records, plan)
     return _table(dimensions, plan, found, store_empty)
+
+
+def _check_requests(request: str | None, requests: Sequence[str]) -> None:
+    if requests and request is None:
+        raise InputError("requests= lists entries of the column request=: give both.")
+    wrong = [entry for entry in requests if not isinstance(entry, str) or not entry.strip()]
+    if wrong or len(set(requests)) < len(requests) or len(requests) > MAX_REQUEST_KINDS:
+        raise InputError(f"requests= lists different entries, as texts: {MAX_REQUEST_KINDS} at most.", wrong)
 
 
 # -- checks ---------------------------------------------------------------------------------------------------
@@ -299,8 +315,8 @@ def _records(fields: Expr, survey: pd.DataFrame, plan: AggregationPlan, local: b
     decimals |= {f"e{i}": as_decimal(f"e{i}", name, columns.weight) for i, name in enumerate(columns.extra)}
     encoded = fields.select(
         *(f"d{d}" for d in range(len(columns.by))),
+        *plan.requests,
         **decimals,
-        requested=fields.requested,
         unit=fields.unit,
         # A holding and a contributor may have the same id: a respondent is identified by the id and whether it is a holding.
         name=ibis.coalesce(fields.holding, fields.unit),
@@ -338,8 +354,10 @@ def _table(dimensions: Mapping[str, Hierarchy], plan: AggregationPlan, found: Ce
     top, top_contributor = np.zeros((codes.shape[1], plan.top)), np.full((codes.shape[1], plan.top), -1)
     top[at] = entries.x
     top_contributor[at] = respondents["index"].reindex(entries.id, fill_value=-1)
-    requested = np.zeros(top.shape, dtype=bool)
-    requested[at] = respondents.requested.reindex(entries.id).eq(True).to_numpy() | entries.requested.to_numpy(bool)
+    requested = np.zeros(top.shape, dtype=np.int8)
+    for kind, name in enumerate(plan.requests):
+        asked = respondents[name].reindex(entries.id).eq(True).to_numpy() | entries[name].to_numpy(bool)
+        requested[at] |= np.where(asked, 1 << kind, 0).astype(np.int8)
     contributions = None
     if plan.contributions:
         leaves = found.leaves[found.leaves.x != 0].merge(places, on=plan.codes)

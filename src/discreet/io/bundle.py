@@ -107,7 +107,12 @@ def write_table(table: Table, path: str | Path, problem: Problem | None = None) 
         "confidential": "This file holds unprotected values.",
         **{name: getattr(table, name) for name in (*_TABLE_FACTS, *_LATER_TABLE_FACTS)},
         "dimensions": {
-            name: {"codes": list(h.codes), "parents": h.parents.tolist(), "labels": h.labels}
+            name: {
+                "codes": list(h.codes),
+                "parents": h.parents.tolist(),
+                "labels": h.labels,
+                "missing": sorted(h.missing),
+            }
             for name, h in table.dimensions.items()
         },
         "provenance": dict(table.provenance),
@@ -231,7 +236,9 @@ def _table(
     contributions: Contributions | None,
 ) -> Table:
     dimensions = {
-        name: Hierarchy(tuple(h["codes"]), np.array(h["parents"])).with_labels(_labels(h.get("labels", {})))
+        name: Hierarchy(
+            tuple(h["codes"]), np.array(h["parents"]), missing=frozenset(map(str, h.get("missing", ())))
+        ).with_labels(_labels(h.get("labels", {})))
         for name, h in meta["dimensions"].items()
     }
 

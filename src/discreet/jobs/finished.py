@@ -30,8 +30,8 @@ def finished_table(
         cross = read_cross(job, by)
         if show is not None:
             show(cross)
-        return cross.table(**options)
-    return read_table(
+        return _with_missing(job, cross.table(**options))
+    found = read_table(
         job.resolve(table.file),
         by,
         table.value,
@@ -43,6 +43,16 @@ def finished_table(
         reading=table,
         **options,
     )
+    return _with_missing(job, found)
+
+
+def _with_missing(job: Job, table: Table) -> Table:
+    """The table in which the codes of the job that mean missing do so."""
+    marked = {
+        name: hierarchy.with_missing(code for code in job.dimensions[name].missing_codes if code in hierarchy)
+        for name, hierarchy in table.dimensions.items()
+    }
+    return table.with_columns(dimensions=marked)
 
 
 def read_cross(job: Job, by: Mapping[str, Hierarchy | None]) -> CrossTable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,23 +49,32 @@ def unordered_dimensions(job: Job) -> list[str]:
 def hierarchy_of(job: Job, name: str, dimension: Dimension, source: Any) -> Hierarchy:
     """The hierarchy of a dimension from its file, from the digits of its codes, or from coarser columns of the records."""
     from_file = _hierarchy_of_file(job, dimension)
-    if from_file is not None:
+    if from_file is not None and not dimension.missing_codes:
         return _with_code_list(job, name, dimension, from_file)
-    columns = [*(column for column in dimension.columns or [] if column != name), name]
-    codes = distinct_codes(source, columns, job.source, dimension.spelling, dimension.total)
-    if dimension.levels is not None:
-        found = Hierarchy.from_levels(sorted(codes[name]), dimension.levels, dimension.total)
+    coarser = [] if from_file is not None else [one for one in dimension.columns or [] if one != name]
+    codes = distinct_codes(source, [*coarser, name], job.source, dimension.spelling, dimension.total)
+    means_missing = codes[name].isin(dimension.missing_codes)
+    given = codes[~means_missing]
+    if from_file is not None:
+        found = from_file
+    elif dimension.levels is not None:
+        found = Hierarchy.from_levels(sorted(given[name]), dimension.levels, dimension.total)
     else:
-        found = Hierarchy.from_columns(codes, columns, dimension.total)
-    return _with_code_list(job, name, dimension, found)
+        found = Hierarchy.from_columns(given, [*coarser, name], dimension.total)
+    missing = [code for code in dimension.missing_codes if code in found or code in set(codes[name])]
+    return _with_code_list(job, name, dimension, found, missing)
 
 
-def _with_code_list(job: Job, name: str, dimension: Dimension, hierarchy: Hierarchy) -> Hierarchy:
-    """The hierarchy with the order and the labels of the code list of its dimension, if it has one."""
+def _with_code_list(
+    job: Job, name: str, dimension: Dimension, hierarchy: Hierarchy, missing: Sequence[str] = ()
+) -> Hierarchy:
+    """The hierarchy with codes that mean missing, and the order and the labels of the code list of its dimension, if any."""
     if dimension.codes is None:
-        return hierarchy
+        return hierarchy.with_missing(missing)
     with placing(f"dimension {name!r}, {dimension.codes}"):
-        return hierarchy.with_code_list(CodeList.from_csv(job.resolve(dimension.codes)))
+        listed = CodeList.from_csv(job.resolve(dimension.codes))
+        known = [code for code in missing if code in listed.codes]
+        return hierarchy.with_missing(known).with_code_list(listed).with_missing(missing)
 
 
 def finished_hierarchy(job: Job, name: str, dimension: Dimension) -> Hierarchy | None:
@@ -73,4 +83,4 @@ def finished_hierarchy(job: Job, name: str, dimension: Dimension) -> Hierarchy |
     if from_file is None and dimension.codes is not None:
         codes = CodeList.from_csv(job.resolve(dimension.codes)).codes
         from_file = Hierarchy.flat((code for code in codes if code != dimension.total), dimension.total)
-    return None if from_file is None else _with_code_list(job, name, dimension, from_file)
+    return None if from_file is None else _with_code_list(job, name, dimension, from_file, dimension.missing_codes)

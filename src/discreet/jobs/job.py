@@ -211,6 +211,7 @@ def make_table(
             weights=data.weights,  # type: ignore[arg-type]  # checked when the job was read
             top=max(top, 1),
             request=data.request,
+            requests=data.requests,
             extra=data.extra,
             count_zeros=data.count_zeros,
             store_empty=job.rules.zeros == "suppressible",
@@ -253,9 +254,11 @@ def make_problem(job: Job, table: Table) -> Problem:
         boundary=rules.boundary,  # type: ignore[arg-type]  # checked when the job was read
         statuses=job_statuses(job),
         margin=rules.margin,
+        least_level=rules.least_level,
         waivers=job_waivers(job),
         prior=rules.prior,
         zeros=rules.zeros,  # type: ignore[arg-type]  # checked when the job was read
+        missing_codes=rules.missing_codes,  # type: ignore[arg-type]  # checked when the job was read
     )
     return with_attackers(problem, job.resolve(rules.attackers)) if rules.attackers else problem
 

@@ -10,7 +10,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, get_args
 
-from discreet.assess import Zeros
+from discreet.assess import MissingCodes, Zeros
 from discreet.attacks import ATTACKS
 from discreet.data.reading import Reading
 from discreet.data.spelling import Names, Spelling
@@ -58,6 +58,9 @@ class Data(Reading):
     weight: str | None = None
     weights: str = "known"  # known to readers, or "secret"
     request: str | None = None
+    requests: list[str] = field(
+        default_factory=list
+    )  # entries that mark requests, one per kind; none: any but 0 and false
     extra: list[str] = field(default_factory=list)
     count_zeros: bool = True
     unknown: str = "error"
@@ -100,6 +103,7 @@ class Dimension:
     columns: list[str] | None = None  # coarser columns that nest, coarsest first
     recode: str | None = None  # CSV code,into: codes of the records that are replaced before tabulation
     total: str = "Total"
+    missing_codes: list[str] = field(default_factory=list)  # that mean that a record has no code
     separate: bool = False  # one table per code; the total is not published
     strip: bool | None = None  # whether blanks around and within codes are stray; None: an error asks if it matters
     merge: dict[str, str] = field(default_factory=dict)  # codes that are others, written differently
@@ -117,7 +121,9 @@ class Rules:
     boundary: str = "strict"
     prior: float | None = None
     margin: float = 20.0
+    least_level: float = 0.0  # in units of the response
     zeros: str | None = None  # "published" or "suppressible"
+    missing_codes: str = "judged"  # or "safe": sensitive cells with a missing code may be published
     waivers: str | None = None  # CSV respondent[,cell]
     statuses: str | None = None  # CSV cell,status[,reason]
     attackers: str | None = None  # CSV attacker,cell,lower,upper[,lower_level,upper_level,sliding_level]
@@ -436,6 +442,12 @@ def _check_rules(job: Job) -> Iterator[InputError]:
             yield error
     if any(rule.depth > MAX_RULE_DEPTH for rule in rules):
         yield JobError(f"a rule uses more than {MAX_RULE_DEPTH} contributions to a cell.")
+    if job.rules.missing_codes == "safe" and not any(one.missing_codes for one in job.dimensions.values()):
+        yield JobError(
+            'missing_codes = "safe" is about codes that mean missing: list them under missing_codes of a dimension.'
+        )
+    if job.data is not None and job.data.requests and job.data.request is None:
+        yield JobError("'requests' lists entries of the column 'request': name this column, too.")
     if job.data is not None and not job.data.count_zeros and any(isinstance(rule, Zero) for rule in rules):
         yield JobError("rule ZERO is about contributors of zero: leave out count_zeros = false.")
 
@@ -463,6 +475,7 @@ def _check_choices(job: Job) -> Iterator[InputError]:
     choices: list[tuple[str, str | None, tuple[str, ...]]] = [
         ("boundary", rules.boundary, get_args(Boundary)),
         ("zeros", rules.zeros, get_args(Zeros)),
+        ("missing_codes", rules.missing_codes, get_args(MissingCodes)),
         ("level", job.protect.level, SAFETY_LEVELS),
         ("lang", job.output.lang, LANGUAGES),
         ("unknown", data.unknown if data else None, ("error", "drop")),
@@ -557,6 +570,7 @@ def _check_numbers(job: Job) -> Iterator[InputError]:
     conditions = {
         ("rules.prior", "a percentage above 0 and up to 100"): rules.prior is None or 0 < rules.prior <= 100,
         ("rules.margin", "a percentage, 0 or more"): 0 <= rules.margin < inf,
+        ("rules.least_level", "a number, 0 or more"): 0 <= rules.least_level < inf,
         ("protect.seed", "0 or more"): protect.seed >= 0,
         ("protect.workers", "1 or more"): protect.workers >= 1,
         ("protect.time_limit", "seconds, 0 or more"): protect.time_limit is None or protect.time_limit >= 0,

@@ -39,6 +39,11 @@ class RecodeFile:
     )  # codes of a hierarchy that become the finest, with their lines
     is_tree: bool = False
 
+    def absent(self, codes: Iterable[str]) -> list[str]:
+        """The single codes to recode that are none of these."""
+        listed = {low for line in self.lines for low, high in line.parts if low == high}
+        return sorted(listed - set(codes))
+
     def of(self, codes: Iterable[str]) -> dict[str, str]:
         """The new code of each of these codes that is recoded. Others keep theirs.
 

@@ -52,6 +52,18 @@ def read_records(
     return pd.DataFrame(columns).set_index(pd.Index([number for number, _ in numbered], name="line"))
 
 
+def decimal_of(path: Path, metadata: Metadata, only: Collection[str]) -> str | None:
+    """The decimal separator that all numbers of a file together show; None if they leave it open."""
+    numbered = [(n, line) for n, line in enumerate(data_lines(path), start=1) if line.strip()]
+    columns = zip(metadata.variables, _columns(path, metadata, numbered), strict=True)
+    texts = [
+        _given(variable, pd.Series(column, dtype=str))
+        for variable, column in columns
+        if variable.name in only and variable.numeric and not variable.categorical
+    ]
+    return _settled(DEFAULT_READING, pd.concat(texts)).decimal if texts else None
+
+
 def _columns(path: Path, metadata: Metadata, numbered: Sequence[tuple[int, str]]) -> list[list[str]]:
     """The texts of each variable."""
     if metadata.kind == "records" and not metadata.separator:

@@ -47,8 +47,9 @@ def fields(line: str, separator: str) -> list[str]:
     """The fields of a line without blanks around them; one in quotes may hold the separator, and quotes written twice."""
     found = []
     rest = line
+    blanks = rf"[^\S{re.escape(separator)}]*"  # a blank or a tab may be the separator
     while True:
-        opened = re.match(r'\s*"((?:[^"]|"")*)"\s*', rest)
+        opened = re.match(rf'{blanks}"((?:[^"]|"")*)"{blanks}', rest)
         if opened and (opened.end() == len(rest) or rest.startswith(separator, opened.end())):
             found.append(opened[1].replace('""', '"').strip())
             rest = rest[opened.end() :]

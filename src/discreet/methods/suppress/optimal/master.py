@@ -102,12 +102,12 @@ class PatternMaster:
         self._model.set_cost(np.arange(len(at)), cost[at])
 
     def used(self, multipliers: FloatArray) -> FloatArray:
-        """What multipliers of the cuts use of the cost of each column."""
-        return np.asarray(self._pool.T @ multipliers)
+        """What multipliers of the first cuts use of the cost of each column."""
+        return np.asarray(self._pool[: len(multipliers)].T @ multipliers)
 
     def required(self, multipliers: FloatArray) -> float:
-        """What multipliers of the cuts require in all."""
-        return float(self._least @ multipliers)
+        """What multipliers of the first cuts require in all."""
+        return float(self._least[: len(multipliers)] @ multipliers)
 
     def relax(self) -> Relaxed | None:
         """The solution of the linear program; None if no pattern satisfies the cuts."""

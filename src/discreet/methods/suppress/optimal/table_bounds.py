@@ -120,19 +120,19 @@ class _TableProgram:
         self._bridgeless = BridgelessInequalities(part.table.relations, free, forced)
         self._master = PatternMaster(part.cost, free, forced, seed)
         self.cells = cells[self._master.columns]
-        self._multipliers = np.zeros(0)  # of the cuts
+        self._multipliers = np.zeros(0)  # of the cuts known at the last solution
         self.has_requirements = any(separator.requirements for separator in self._separators) and len(self.cells) > 0
         self._master.add([cut for separator in self._separators for cut in separator.plain_cuts()])
 
     @property
     def used(self) -> FloatArray:
         """What the table uses of the cost of each of its cells."""
-        return self._master.used(self._multipliers) if len(self._multipliers) else np.zeros(len(self.cells))
+        return self._master.used(self._multipliers)
 
     @property
     def required(self) -> float:
         """The bound of the table, before what it uses beyond the cost of cells is subtracted."""
-        return self._master.required(self._multipliers) if len(self._multipliers) else 0.0
+        return self._master.required(self._multipliers)
 
     def maximize(self, cost: FloatArray, budget: Budget) -> None:
         """Choose the multipliers that give the largest bound at these costs, with a few rounds of further cuts."""
