@@ -102,7 +102,7 @@ def test_marks_in_place_of_numbers_are_asked_about(tmp_path, monkeypatch):
     frame = pd.DataFrame({"region": list("abc") * 12, "sales": ["NA" if i % 5 == 0 else i + 0.5 for i in range(36)]})
     frame.to_csv(tmp_path / "d.csv", index=False)
     found = discreet(
-        "init", tmp_path / "d.csv", answers="\n".join(["", "", "", "", "", "", "sometimes", "drop"] + [""] * 4) + "\n"
+        "init", tmp_path / "d.csv", answers="\n".join(["", "", "", "", "", "sometimes", "drop"] + [""] * 5) + "\n"
     )
     assert found.return_value == 0, found.output
     assert "sales has 'NA' in place of a number in 8 records: drop these records" in " ".join(found.output.split())

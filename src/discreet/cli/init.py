@@ -203,7 +203,10 @@ def _job_for_records(wishes: Wishes, file: str, profile: Profile) -> str:
     if not wishes.yes:
         console.print(_columns(profile, roles))
         roles = _asked_roles(profile, roles)
-        wishes = replace(wishes, reading=_asked_marks(profile, roles, wishes.reading))
+        reading = _asked_marks(profile, roles, wishes.reading)
+        if reading != wishes.reading:  # then other texts are codes
+            wishes, profile = replace(wishes, reading=reading), profile_records(wishes.data, reading)
+        roles = _asked_codes(profile, roles)
         rules = rules or _asked_rules(records_rules(roles))
     if not roles.dimensions:
         gaps = [column for column in profile.columns.values() if column.codes and column.filled < column.records]
@@ -287,6 +290,11 @@ def _asked_roles(profile: Profile, roles: Roles) -> Roles:
         ", ".join(roles.dimensions),
         lambda answer: chosen_roles(profile, roles, [name.strip() for name in answer.split(",")], {}),
     )
+    return roles
+
+
+def _asked_codes(profile: Profile, roles: Roles) -> Roles:
+    """The roles with the groupings of the codes of each dimension, and with those that are the same."""
     groupings = {
         name: ask(
             grouping_question(profile, name, grouping),

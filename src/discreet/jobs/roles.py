@@ -115,7 +115,7 @@ def grouping_question(profile: Profile, name: str, proposed: Grouping) -> str:
     codes = profile.columns[name].codes
     longest = max(codes, key=len, default="")
     lengths = {len(code) for code in codes}
-    if len(lengths) > 1 or len(longest) > MAX_DIGITS or not all(code.isalnum() for code in codes):
+    if len(lengths) > 1 or not 1 < len(longest) <= MAX_DIGITS or not all(code.isalnum() for code in codes):
         return f"How codes of {name} are grouped: a hierarchy file, or 'columns coarse,finer'"
     example = _digits_example(longest, proposed.levels or ()).removesuffix(".")
     return (
