@@ -141,7 +141,7 @@ def _table(draft: JobDraft, table: TableProposal) -> Iterator[str]:
         yield f"top = {_toml(table.top)}  # the largest contributions to each cell, largest first"
     if table.without_total:
         start = "" if table.unpublished_totals else "# "
-        yield f"{start}unpublished_totals = true  # nobody publishes totals of {' and '.join(table.without_total)}"
+        yield f"{start}unpublished_totals = true  # totals that are not published anywhere: {' and '.join(table.without_total)}"
     yield ""
     for name in table.dimensions:
         yield dimension_section(name)
