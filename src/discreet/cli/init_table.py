@@ -122,7 +122,8 @@ def asked_table(found: TableProposal, reading: Reading) -> tuple[TableProposal, 
                 f"{where} with the numbers of contributors", proposed, lambda answer: _with_count(found, answer)
             )
     if found.without_total:
-        question = f"There are no totals of {some(found.without_total)} in the sheet. Is it certain that they are not published anywhere?"
+        names = some(found.without_total)
+        question = f"There are no totals of {names} in the sheet. Is it certain that they are not published anywhere?"
         found = replace(found, unpublished_totals=ask_yes(question, default=False))
     return found, _asked_marks(found, reading)
 
