@@ -200,7 +200,8 @@ def publish(
     unknown = [name for by in tables for name in by if name not in problem.table.dimensions]
     if unknown:
         raise InputError(
-            f"tables= names {some(unknown)}; the table has {some(list(problem.table.dimensions), 12)}.", unknown
+            f"tables= names {some(unknown)}; the table has {some(list(problem.table.dimensions), 12)}. Name those.",
+            unknown,
         )
     if lang not in LANGUAGES:
         raise InputError(f"lang is {' or '.join(map(repr, LANGUAGES))}, not {lang!r}.")

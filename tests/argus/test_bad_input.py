@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 from tests.helpers.argus_survey import JOB, OPEN, TABLE, survey
 
+from discreet.argus.cell_key import read_probabilities
 from discreet.argus.parser import read_batch
 from discreet.argus.run import run_batch
-from discreet.errors import InputError
+from discreet.errors import FormatError, InputError
+
+
+COUNTS = JOB.replace('"Turnover"', "<FREQ>").replace("P(20)", "FREQ(2,10)|WGT(1)")
 
 
 @pytest.fixture
@@ -76,6 +80,7 @@ def refused(folder: Path, text: str | bytes, says: str) -> None:
         (f'{JOB}<APRIORI> "a.hst",1\n', "line 6: <APRIORI> takes"),
         (f'{JOB}<APRIORI> "a.hst",1,";",2\n', "ignore errors is 0 or 1, not '2'"),
         (f'{JOB}<APRIORI> "a.hst",0,";"\n', "the number of a table is 1 or more"),
+        (f'{JOB}<APRIORI> "a.hst",1,""\n', "line 6: the separator of the a priori file is missing"),
         (f"{JOB}<RECODE> 1,Size\n", "line 6: <RECODE> takes"),
         (f"{JOB}<SOLVER> CPLX\n", "line 6: there is no solver 'CPLX'. Did you mean CPLEX"),
         (f"{JOB}<READTABLE> 1\n", "line 6: the data are records: use <READMICRODATA>"),
@@ -114,6 +119,11 @@ def test_commands(folder: Path, text: str, says: str) -> None:
         (f'<LOGBOOK> "job.arb"\n{JOB}', "line 1: job.arb is a file that the job reads"),
         (f"{JOB}<RECODE> 1,Region,2\n<RECODE> 1,Size,1\n", "line 7: variable 'Size' is not hierarchical"),
         (f"{JOB}<RECODE> 1,Year,1\n", "line 6: survey.rda has no variable|does not span table 1"),
+        (f"{COUNTS}<SUPPRESS> CKM(1)\n", "line 6: CKM of weighted counts is not available here: leave out WGT"),
+        (
+            f"{JOB}<SUPPRESS> MOD(1)\n<RECODE> 1,Region,1\n",
+            "line 7: .*table 1.* is protected or has decisions of an a priori",
+        ),
     ],
 )
 def test_what_commands_name(folder: Path, text: str, says: str) -> None:
@@ -178,6 +188,70 @@ def test_records_without_a_key_matter_to_the_cell_key_method_only(folder: Path) 
     (folder / "job.arb").write_text(counts)
     assert run_batch(folder / "job.arb").passed
     refused(folder, f"{counts}<SUPPRESS> CKM(1)\n", "CKM needs a variable with <RECORDKEY>, and a key in every record")
+
+
+@pytest.mark.parametrize(
+    ("attribute", "job", "says"),
+    [
+        (
+            '  <PFILE> "ptable.txt"\n',
+            COUNTS.replace("|WGT(1)", "") + "<SUPPRESS> CKM(1)\n",
+            "CKM needs a probability table",
+        ),
+        (
+            "  <HOLDING>\n",
+            JOB.replace("P(20)", "P(0,0)|FREQ(0,0)|FREQ(3,10)"),
+            r"<HOLDING>.*, and survey\.rda has none",
+        ),
+        (
+            "  <HIERLEVELS> 1 1 1\n",
+            JOB.replace("Size", "Industry"),
+            "'Industry' is hierarchical, but neither <HIERLEVELS> nor",
+        ),
+    ],
+)
+def test_metadata_without_what_a_command_needs(folder: Path, attribute: str, job: str, says: str) -> None:
+    text = (folder / "survey.rda").read_text()
+    assert attribute in text
+    (folder / "survey.rda").write_text(text.replace(attribute, ""))
+    refused(folder, job, says)
+
+
+@pytest.mark.parametrize(
+    ("variable", "recode", "says"),
+    [
+        ("Region", "<TREERECODE>\nS\nX\n", r"recode\.grc, line 3: variable 'Region' has no code 'X'"),
+        (
+            "Region",
+            "1: N1, N2\n",
+            r"recode\.grc: variable 'Region' is hierarchical: its recodes begin with <TREERECODE>",
+        ),
+        ("Year", "<MISSING> 98\n1: 21, 22\n", r"recode\.grc: the missing code '99' would become one that is not"),
+    ],
+)
+def test_recodes_that_cannot_be_applied(folder: Path, variable: str, recode: str, says: str) -> None:
+    (folder / "recode.grc").write_text(recode)
+    job = JOB.replace('"Size"', '"Year"')
+    refused(folder, f'{job}<RECODE> 1,{variable},"recode.grc"\n', says)
+
+
+P_ROWS = ["i;j;p;v;p_int_ub", "0;0;1;0;1", "1;0;0.5;-1;0.5", "1;2;0.5;1;1"]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (("1;0;0.5;-1;0.5", "1;zero;0.5;-1;0.5"), r"ptable\.txt, line 3: expected the numbers i;j;p;v;p_int_ub"),
+        (("1;0;0.5;-1;0.5", "1;0;2;-1;0.5"), r"ptable\.txt, line 3: i and j are counts, 0 or more, and p is"),
+        (("0;0;1;0;1", "3;3;1;0;1"), r"ptable\.txt needs a row for every count from 0 on"),
+        (("1;2;0.5;1;1", "1;2;0.4;1;1"), r"ptable\.txt: the probabilities of count 1 do not add up to 1"),
+        (("0;0;1;0;1", "0;1;1;1;1"), r"ptable\.txt: the rows of count 0 change it. Give it the probability 1"),
+    ],
+)
+def test_probability_tables_that_are_none(tmp_path: Path, change: tuple[str, str], says: str) -> None:
+    (tmp_path / "ptable.txt").write_text("\n".join(P_ROWS).replace(*change) + "\n")
+    with pytest.raises(FormatError, match=says):
+        read_probabilities(tmp_path / "ptable.txt")
 
 
 def test_records_that_do_not_fit_the_metadata(folder: Path) -> None:
@@ -346,6 +420,61 @@ def test_rules_that_a_table_in_a_file_cannot_follow(tmp_path: Path) -> None:
     ):
         job = TABLE_JOB.replace("<SAFETYRULE>", f"<SAFETYRULE> {rules}")
         refused(tmp_path, f"{job}<READTABLE> 0\n", f"job.arb, line 5: .*{says}")
+
+
+@pytest.mark.parametrize(
+    ("job", "meta", "says"),
+    [
+        (
+            TABLE_JOB.replace("<SAFETYRULE>", "<SAFETYRULE> FREQ(0,0)|FREQ(3,10)"),
+            TABLE_META,
+            "has no holdings: leave out",
+        ),
+        (TABLE_JOB.replace('"A"', '"C"'), TABLE_META, r"t\.rda has no variable 'C'\."),
+        (
+            TABLE_JOB.replace('"A"', '"X"').replace('|"X"', '|"N"'),
+            TABLE_META,
+            "variable 'X' cannot span a table: it is not <REC",
+        ),
+        (TABLE_JOB.replace('|"X"', '|"B"'), TABLE_META, "variable 'B' is not <NUMERIC>"),
+        (
+            TABLE_JOB.replace('|"X"', "|<FREQ>"),
+            TABLE_META.replace("<FREQUENCY>", "<NUMERIC>"),
+            "needs a variable with <FREQ",
+        ),
+        (
+            TABLE_JOB.replace("<SAFETYRULE>", "<SAFETYRULE> FREQ(3,10)"),
+            TABLE_META.replace("<FREQUENCY>", "<NUMERIC>"),
+            "FREQ needs the number of contributors to each cell: a variable with <FREQUENCY>",
+        ),
+        (
+            TABLE_JOB.replace('|"X"', '|"X"||-1') + "<READTABLE>\n<SUPPRESS> MOD(1)\n",
+            TABLE_META.replace("<FREQUENCY>", "<NUMERIC>"),
+            "costs by frequency need the number of contributors to each cell",
+        ),
+        (
+            f'{TABLE_JOB}<READTABLE>\n<RECODE> 1,A,"x.grc"\n',
+            TABLE_META,
+            "line 6: tables that are read as tables cannot be",
+        ),
+    ],
+)
+def test_jobs_that_a_table_in_a_file_cannot_serve(tmp_path: Path, job: str, meta: str, says: str) -> None:
+    (tmp_path / "t.rda").write_text(meta)
+    (tmp_path / "t.tab").write_text("\n".join(CELLS))
+    refused(tmp_path, job if "<READTABLE>" in job else f"{job}<READTABLE>\n", says)
+
+
+def test_totals_are_computed_from_the_finest_cells(tmp_path: Path) -> None:
+    (tmp_path / "t.rda").write_text(TABLE_META)
+    (tmp_path / "t.tab").write_text("T;Total;10;5;S\nT;b;10;5;S\na;Total;10;5;S\n")
+    refused(tmp_path, f"{TABLE_JOB}<READTABLE> 1\n", r"t\.tab has no cells at the finest level, from which totals")
+
+
+def test_tables_of_different_responses_are_not_protected_together(folder: Path) -> None:
+    second = '<SPECIFYTABLE> "Size""Year"|"Staff"\n<SAFETYRULE> P(20)\n'
+    job = f"{OPEN}{TABLE}{second}<READMICRODATA>\n<SUPPRESS> MOD(0)\n"
+    refused(folder, job, "tables with different responses cannot be protected together: 'Staff', 'Turnover'")
 
 
 def test_largest_contributions_that_are_not_in_order(tmp_path: Path) -> None:

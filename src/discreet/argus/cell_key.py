@@ -54,16 +54,23 @@ def read_probabilities(path: Path) -> ProbabilityFile:
         except ValueError:
             raise FormatError(f"{path}, line {number}: expected the numbers {';'.join(PROBABILITY_COLUMNS)}.") from None
         if i != int(i) or j != int(j) or min(i, j) < 0 or not 0 <= p <= 1:
-            raise FormatError(f"{path}, line {number}: i and j are counts, and p is a probability.")
+            raise FormatError(
+                f"{path}, line {number}: i and j are counts, 0 or more, and p is a probability, from 0 to 1."
+            )
         rows.setdefault(int(i), []).append((int(j), p, bound))
     if sorted(rows) != list(range(len(rows))) or not rows:
-        raise FormatError(f"{path} needs a row for every count from 0 on.")
+        raise FormatError(f"{path} needs a row for every count from 0 on, without a gap.")
     for i, row in rows.items():
         bounds_of_row = [bound for _, _, bound in row]
         if abs(sum(p for _, p, _ in row) - 1) > MAX_ROUNDING or bounds_of_row != sorted(bounds_of_row):
-            raise FormatError(f"{path}: the probabilities of count {i} do not add up to 1, or their bounds decrease.")
+            raise FormatError(
+                f"{path}: the probabilities of count {i} do not add up to 1, or their bounds decrease. Correct "
+                f"the rows with i = {i}."
+            )
     if [j for j, p, _ in rows[0] if p > 0] != [0]:
-        raise FormatError(f"{path}: a count of 0 stays 0, so that empty cells stay empty.")
+        raise FormatError(
+            f"{path}: the rows of count 0 change it. Give it the probability 1 of staying 0, so that empty cells stay empty."
+        )
     deviation = max(abs(j - i) for i, row in rows.items() for j, p, _ in row if p > 0)
     probability = np.zeros((len(rows), 2 * max(deviation, 1) + 1))
     bounds = []

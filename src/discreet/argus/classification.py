@@ -50,7 +50,7 @@ def classification(variable: Variable, observed: Iterable[str], paths: Paths, me
     elif variable.hierarchical:
         raise FormatError(
             f"{metadata}, line {variable.line}: variable {variable.name!r} is hierarchical, but neither <HIERLEVELS> nor "
-            "<HIERCODELIST> says how."
+            "<HIERCODELIST> says how. Add one of them."
         )
     else:
         found = Hierarchy.flat(valid, variable.total)
@@ -63,7 +63,8 @@ def recoded(given: Classification, recode: RecodeFile) -> Classification:
         unknown = [(code, line) for code, line in recode.closed.items() if code not in given.hierarchy]
         if unknown:
             raise FormatError(
-                f"{recode.path}, line {unknown[0][1]}: variable {given.variable.name!r} has no code {unknown[0][0]!r}."
+                f"{recode.path}, line {unknown[0][1]}: variable {given.variable.name!r} has no code {unknown[0][0]!r}. Leave "
+                "the line out, or correct it."
             )
         return closed(given, [given.hierarchy.index(code) for code in recode.closed])
     if given.hierarchy.depth.max() > 1:
@@ -77,7 +78,8 @@ def recoded(given: Classification, recode: RecodeFile) -> Classification:
     turned = [code for code in given.hierarchy.missing if new.get(code, code) not in missing]
     if turned:
         raise FormatError(
-            f"{recode.path}: the missing code {turned[0]!r} would become a category that is not missing.", turned
+            f"{recode.path}: the missing code {turned[0]!r} would become one that is not missing: list it after <MISSING>.",
+            turned,
         )
     codes = list(dict.fromkeys(new.get(code, code) for code in old))
     codes.sort(key=lambda code: (code in missing, code.rjust(given.variable.width), code))

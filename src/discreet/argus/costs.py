@@ -29,7 +29,9 @@ def costs(specify: SpecifyTable, views: Views, primary: BoolArray, listed: dict[
     match specify.cost:
         case str(cost) if cost == COST_BY_FREQUENCY:
             if table.count is None:
-                raise InputError("costs by frequency need the number of contributors to each cell.")
+                raise InputError(
+                    "costs by frequency need the number of contributors to each cell: a variable with <FREQUENCY>."
+                )
             found = table.count.astype(np.float64)
         case str(cost) if cost == COST_UNITY:
             return np.ones(len(table))

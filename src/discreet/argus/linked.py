@@ -61,7 +61,9 @@ def linked(works: Sequence[Work], problems: Sequence[Problem]) -> LinkedTables:
     tables = [replace(problem.table, extra={}) for problem in problems]
     responses = {table.response for table in tables}
     if len({response.upper() for response in responses}) > 1:
-        raise InputError(f"tables with different responses cannot be protected together: {some(sorted(responses))}.")
+        raise InputError(
+            f"tables with different responses cannot be protected together: {some(sorted(responses))}. Protect each by itself."
+        )
     names: Sequence[NamesHere | None] = [None] * len(works)
     if not all(isinstance(work.data, RecordFile) for work in works):
         whole = link(*tables)

@@ -229,7 +229,9 @@ def _apriori(line: int, rest: str) -> Command:
         raise FormatError('<APRIORI> takes "file",table,"separator"[,ignore errors][,expand trivial levels].')
     separator = given[2].strip('"')
     if not separator:
-        raise FormatError("the separator of the a priori file is missing.")
+        raise FormatError(
+            'the separator of the a priori file is missing: write it in quotes after the number of the table, such as ";".'
+        )
     switches = [
         _switch(text, what) if text else default
         for text, what, default in zip(

@@ -255,7 +255,9 @@ class ArgusSession:
 
     def _recode(self, command: Recode) -> None:
         if self.microdata is None:
-            raise InputError("tables that are read as tables cannot be recoded.")
+            raise InputError(
+                "tables that are read as tables cannot be recoded: leave <RECODE> out, or open records (<OPENMICRODATA>)."
+            )
         work = self._work(command.table)
         name = self.microdata.records.spanning(command.variable).name
         if name not in work.views.table.dimensions:

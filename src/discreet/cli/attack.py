@@ -26,7 +26,7 @@ from discreet.cli.common import (
     quiet_option,
     show_conditions,
 )
-from discreet.errors import NotSafeError, some
+from discreet.errors import NotSafeError, plural, some
 from discreet.inference.requirements import cells_to_protect
 from discreet.io.pattern import read_pattern
 from discreet.jobs.attacks import quick_attacks, quick_seconds
@@ -71,7 +71,10 @@ def run_quick_attacks(
     report = run(protection, names, knows=Knowledge(recipe=recipe), seconds=seconds, progress=progress)
     if not report.passed:
         cells = report.compromised
-        message = f"Not published: attacks compromise {len(cells):,} sensitive cells, e.g. {some(cells)}."
+        message = (
+            f"Not published: attacks compromise {plural(len(cells), 'sensitive cell')}, e.g. {some(cells)}. Protect the table by "
+            "another method, or with larger protection levels."
+        )
         raise NotSafeError(message, cells)
     return report
 

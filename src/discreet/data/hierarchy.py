@@ -203,7 +203,9 @@ class Hierarchy:
             TopologicalSorter(dict(enumerate(parents))).prepare()
         except CycleError as error:
             cyclic = [self.codes[i] for i in error.args[1]]
-            raise HierarchyError(f"Codes are above each other in different trees: {some(cyclic)}.", cyclic) from None
+            raise HierarchyError(
+                f"Codes are above each other in different trees: {some(cyclic)}. Give each of them one place.", cyclic
+            ) from None
         return self.lineage(np.flatnonzero(self.is_leaf))
 
     def lineage(self, codes: IntArray) -> tuple[IntArray, IntArray]:

@@ -236,7 +236,8 @@ def _readable(path: Path) -> Iterator[None]:
             raise KeyboardInterrupt from None
         if isinstance(error, duckdb.OutOfMemoryException):
             raise InputError(
-                f"{path}: there is not enough memory, or not enough space on disk for intermediate results, to tabulate it."
+                f"{path}: there is not enough memory, or not enough space on disk for intermediate results, to tabulate it. "
+                "Use fewer dimensions, or a machine with more."
             ) from None
         raise FormatError(f"{path} cannot be read. Check that the file is complete.") from None
 

@@ -147,7 +147,9 @@ class Table:
         if unknown:
             raise TableError(f"There is no provenance {some(unknown)}. Choose from {some(PROVENANCE)}.", unknown)
         if self.behind is not None and not (self.behind.any() and np.all(np.diff(self.behind.astype(int)) >= 0)):
-            raise TableError("Cells behind linked tables come after all others, and there is at least one.")
+            raise TableError(
+                "Cells behind linked tables come after all others, and there is at least one: otherwise leave behind= out."
+            )
         self._check_names()
         self._check_relations()
         self._check_values()

@@ -118,7 +118,9 @@ def text_file(path: Path, reading: Reading, used: Sequence[str] = ()) -> TextFil
     if declared and reading.header_row is None:
         at += 1 + _first_with_text(lines[at + 1 :])
     if at >= len(lines):
-        raise FormatError(f"{path}: there is no line {at + 1}, which would have the names of the columns (header_row).")
+        raise FormatError(
+            f"{path}: there is no line {at + 1}, which would have the names of the columns. Correct header_row."
+        )
     if reading.header_row is None and not used:
         _refuse_title(path, lines, at, reading.delimiter)
     sign = reading.delimiter or (declared and declared[1]) or _delimiter(path, lines[at:], used)

@@ -88,4 +88,6 @@ def _check(release: Release, codes: Sequence[Sequence[str]], measures: Sequence[
         if not same:
             refuse("cells", [cell])
     if seen != len(release) * len(columns):
-        raise NotSafeError("Not published: as written the release leaves out cells.")
+        raise NotSafeError(
+            "Not published: as written the release leaves out cells. This is a fault of the program: please report it."
+        )

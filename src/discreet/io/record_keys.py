@@ -81,6 +81,9 @@ def _rows(path: Path) -> Iterator[tuple[str, list[str], Iterator[list[str]]]]:
 def _checked(path: Path, rows: Iterator[list[str]], fields: int) -> Iterator[list[str]]:
     for number, row in enumerate(rows, start=2):
         if row and len(row) != fields:
-            raise FormatError(f"{path}, record {number - 1}: expected {fields} fields, found {len(row)}.")
+            raise FormatError(
+                f"{path}, record {number - 1}: expected {fields} fields, found {len(row)}. Correct the record, or put "
+                "fields with the delimiter in quotes."
+            )
         if row:
             yield row

@@ -90,5 +90,8 @@ def _common_total(job: Job) -> str:
     """The name of the total in all flat dimensions."""
     totals = {dimension.total for dimension in job.dimensions.values() if dimension.hierarchy is None}
     if len(totals) > 1:
-        raise JobError(f"{job.path}: the flat dimensions call their totals differently: {some(sorted(totals))}.")
+        raise JobError(
+            f"{job.path}: the flat dimensions call their totals differently: {some(sorted(totals))}. Write one name into the "
+            "file and into total, or name a hierarchy for the others."
+        )
     return totals.pop() if totals else "Total"

@@ -441,7 +441,9 @@ def _check_rules(job: Job) -> Iterator[InputError]:
         except RuleError as error:
             yield error
     if any(rule.depth > MAX_RULE_DEPTH for rule in rules):
-        yield JobError(f"a rule uses more than {MAX_RULE_DEPTH} contributions to a cell.")
+        yield JobError(
+            f"a rule uses more than {MAX_RULE_DEPTH} contributions to a cell. Write a smaller number of contributors."
+        )
     if job.rules.missing_codes == "safe" and not any(one.missing_codes for one in job.dimensions.values()):
         yield JobError(
             'missing_codes = "safe" is about codes that mean missing: list them under missing_codes of a dimension.'
@@ -460,7 +462,9 @@ def _check_protection(job: Job) -> Iterator[InputError]:
     if job.protect.method not in SUPPRESSION:
         for entry, is_set in (("checkpoint", job.protect.checkpoint), ("level", job.level == "contributions")):
             if is_set:
-                yield JobError(f"{entry} is for suppression; the method {job.protect.method!r} suppresses no cells.")
+                yield JobError(
+                    f"{entry} is for suppression; the method {job.protect.method!r} suppresses no cells. Leave it out."
+                )
     if job.level == "contributions":
         measures_of_rules(job.rules.sensitive)  # refuses rules without such a measure
         if not job.has_finest_table:

@@ -92,4 +92,6 @@ def check_presentation(job: Job) -> Iterator[InputError]:
             f"secondary is {' or '.join(map(repr, get_args(GivenSecondaries)))}, not {job.table.secondary!r}."
         )
     if job.table is not None and job.table.layout is not None and job.table.flags is not None:
-        yield JobError("'flags' is a column of a file with one row per cell, which a cross-table has not.")
+        yield JobError(
+            "'flags' is a column of a file with one row per cell, which a cross-table has not: leave it out."
+        )

@@ -82,7 +82,8 @@ class ArgusTable:
         orders = [hierarchy.order().tolist() for hierarchy in self.dimensions.values()]
         if math.prod(map(len, orders)) > MAX_CELLS:
             raise InputError(
-                f"The table has {math.prod(map(len, orders)):,} cells with the empty ones, more than {MAX_CELLS:,}."
+                f"The table has {math.prod(map(len, orders)):,} cells with the empty ones, more than {MAX_CELLS:,}. Leave the "
+                "empty ones out, or write another type of output."
             )
         for codes in product(*orders):
             i = self.place.get(codes, -1)

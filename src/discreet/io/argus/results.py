@@ -128,7 +128,9 @@ def _listed(path: Path, lines: Lines, dimensions: KnownCodes) -> Iterator[Result
     for number, row in rows:
         codes, rest = (row[: 2 * n : 2], row[2 * n :]) if with_levels else (row[:n], row[n:])
         if len(codes) < n or not rest:
-            raise FormatError(f"{path}, line {number}: expected {n} codes and a value.")
+            raise FormatError(
+                f"{path}, line {number}: expected {n} codes and a value. Correct the line, or write the file again."
+            )
         status = None
         if len(rest) > 2 and rest[2] in OF_FLAG:
             status = OF_FLAG[rest[2]]
@@ -153,7 +155,9 @@ def _intermediate(path: Path, lines: Lines, dimensions: KnownCodes) -> Iterator[
         row = fields(line, ";")
         codes = _known(path, number, row[:n], dimensions)
         if len(row) <= n:
-            raise FormatError(f"{path}, line {number}: expected {n} codes and a value.")
+            raise FormatError(
+                f"{path}, line {number}: expected {n} codes and a value. Correct the line, or write the file again."
+            )
         at = next((k for k in range(n + 1, len(row)) if row[k] in OF_LETTER), None)
         status = None if at is None else OF_LETTER[row[at]]
         rest = tuple(row[n + 1 :] if at is None else (*row[n + 1 : at], *row[at + 1 :]))
