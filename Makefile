@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow judge lint types tables docs bench bench-audit bench-audit-peers bench-optimal bench-ladder bench-large bench-methods bench-respondents clean
+.PHONY: demo test test-slow judge lint types tables messages docs bench bench-audit bench-audit-peers bench-optimal bench-ladder bench-large bench-methods bench-respondents clean
 
 $(VENV)/run.stamp: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -48,6 +48,9 @@ lint: $(VENV)/dev.stamp
 
 types: $(VENV)/dev.stamp
 	$(BIN)/mypy
+
+messages: $(VENV)/dev.stamp  ## runs the tests, and lists the messages that none of them shows
+	$(BIN)/python -m tests.messages -n auto --dist worksteal
 
 tables: $(VENV)/run.stamp  ## writes options of methods and parameters of rules into docs/reference
 	$(BIN)/python docs_tables.py

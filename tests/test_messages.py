@@ -14,9 +14,7 @@ import pytest
 from click.testing import CliRunner
 from scipy import sparse
 from tests.helpers.fixed import secret
-from tests.messages import KINDS, sites
 
-from discreet import errors
 from discreet.argus.convert import _found
 from discreet.assess import assess
 from discreet.audit import audit
@@ -29,7 +27,7 @@ from discreet.data.record_keys import record_keys
 from discreet.data.records import read_records
 from discreet.data.sheet_grid import SheetFile
 from discreet.data.tabulate import tabulate
-from discreet.errors import DiscreetError, FormatError, HierarchyError, InputError, NotSafeError, RuleError, TableError
+from discreet.errors import FormatError, HierarchyError, InputError, NotSafeError, RuleError, TableError
 from discreet.io import cube, cube_check, write_release, writing
 from discreet.io.argus import output
 from discreet.io.argus.results import read_result
@@ -53,11 +51,6 @@ def problem(levels=None):
 
 def discreet(*arguments: object) -> str:
     return str(CliRunner().invoke(cli, [str(each) for each in arguments], standalone_mode=False).exception)
-
-
-def test_every_kind_of_error_has_messages():
-    assert {call.func.id for _, call in sites()} == KINDS - {"DiscreetError"}
-    assert all(issubclass(getattr(errors, kind), DiscreetError) for kind in KINDS)
 
 
 # -- data ----------------------------------------------------------------------------------------------------------
@@ -287,6 +280,14 @@ def test_attacks_that_compromise_cells_end_publication(monkeypatch):
 def test_advice_needs_numbers_of_contributors():
     with pytest.raises(InputError, match="no numbers of contributors: tabulate it from records"):
         _Assessed(problem().table, np.zeros(16, dtype=bool))
+
+
+def test_cells_that_decisions_name():
+    table = tabulate(RECORDS, ["region", "size"], "x", contributor="firm")
+    with pytest.raises(TableError, match=r"statuses by hand: There is no cell 'a × u'. 'u' is not a code"):
+        assess(table, "FREQ(1)", statuses={"a × u": "primary"})
+    with pytest.raises(TableError, match=r"waivers: There is no cell 'c × s'. 'c' is not a code"):
+        assess(table, "P(10)", waivers=[("p", "c × s")])
 
 
 def test_releases_of_linked_tables_name_dimensions():

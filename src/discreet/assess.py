@@ -14,7 +14,7 @@ from discreet.costs import cost_of
 from discreet.data.link import RESPONSES
 from discreet.data.spelling import name_key
 from discreet.data.table import Table, digits_of
-from discreet.errors import InputError, RuleError, plural, some
+from discreet.errors import InputError, RuleError, placing, plural, some
 from discreet.problem import Override, Problem, Status
 from discreet.rules import Boundary, Rule, Sensitivity, combine, parse_rules
 
@@ -102,7 +102,8 @@ def assess(
         return tuple(str(rule) for rule, seen in zip(chosen, by_rule, strict=True) if seen.sensitive[i])
 
     for label, given in (statuses or {}).items():
-        i = table.index(label)
+        with placing("statuses by hand"):
+            i = table.index(label)
         if i in decided:
             raise InputError(f"Cell {table.label(i)!r} has two statuses by hand. Give one.", [table.label(i)])
         decided.add(i)
@@ -271,7 +272,8 @@ def _waived(table: Table, waivers: Iterable[str | tuple[str, Label]]) -> BoolArr
     pairs = [(waiver, None) if isinstance(waiver, str) else waiver for waiver in listed]
     _refuse_other_spellings([name for name, _ in pairs], index)
     for name, cell in pairs:
-        at = slice(None) if cell is None else table.index(cell)
+        with placing("waivers"):
+            at = slice(None) if cell is None else table.index(cell)
         # -2 matches no contributor: respondents that are not among the largest are not targets.
         waived[at] |= table.top_contributor[at] == index.get(name, -2)
     return waived
