@@ -15,7 +15,6 @@ from click.testing import CliRunner
 from scipy import sparse
 from tests.helpers.fixed import secret
 
-from discreet.argus.convert import _found
 from discreet.assess import assess
 from discreet.audit import audit
 from discreet.cli import attack as attack_command
@@ -201,12 +200,6 @@ def test_sdmx_ml_without_its_package(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", missing)
     with pytest.raises(InputError, match=r"SDMX-ML needs pysdmx: pip install 'discreet\[sdmx\]'. SDMX-CSV does not"):
         ml._pysdmx()
-
-
-def test_metadata_of_tau_argus_without_a_variable():
-    metadata = SimpleNamespace(find=lambda _: None, path=Path("x.rda"), variables=[SimpleNamespace(name="Size")])
-    with pytest.raises(InputError, match=r"x\.rda has no variable 'Sise'. It has 'Size'"):
-        _found(metadata, "Sise")
 
 
 # -- jobs and commands ---------------------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from discreet.argus.parser import read_batch
 from discreet.argus.run import run_batch
 from discreet.errors import FormatError, InputError
 
-
 COUNTS = JOB.replace('"Turnover"', "<FREQ>").replace("P(20)", "FREQ(2,10)|WGT(1)")
 
 

@@ -29,13 +29,18 @@ class DataFile:
     def spanning(self, name: str) -> Variable:
         found = self.variable(name)
         if not found.categorical:
-            raise InputError(f"variable {name!r} cannot span a table: it is not <RECODEABLE>.", [name])
+            raise InputError(
+                f"variable {name!r} cannot span a table: it is not <RECODEABLE>. Name another, or declare it in the metadata.",
+                [name],
+            )
         return found
 
     def number(self, name: str) -> Variable:
         found = self.variable(name)
         if not found.numeric:
-            raise InputError(f"variable {name!r} is not <NUMERIC>.", [name])
+            raise InputError(
+                f"variable {name!r} is not <NUMERIC>. Name another one, or declare it in the metadata.", [name]
+            )
         return found
 
     def single(self, attribute: str, fault: str) -> str:

@@ -153,7 +153,10 @@ class Tabular(DataFile):
         tops = [name for name in columns if name.startswith("top")]
         finest = np.all([h.is_leaf[row] for h, row in zip(hierarchies, codes, strict=True)], axis=0)
         if not finest.any():
-            raise TableError(f"{self.file} has no cells at the finest level, from which totals could be computed.")
+            raise TableError(
+                f"{self.file} has no cells at the finest level, from which totals could be computed. Add them, or take the "
+                "totals as they are: <READTABLE> 0."
+            )
         cells = columns[finest].assign(**{f"d{d}": row[finest] for d, row in enumerate(codes)}).reset_index(drop=True)
         names = [f"d{d}" for d in range(len(hierarchies))]
         for name, hierarchy in zip(names, hierarchies, strict=True):
