@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from itertools import chain, islice
 
 from discreet.arrays import DOWN, UP
 from discreet.data.table import Table
@@ -56,32 +57,34 @@ def _inference(table: Table, program: ExactProgram, cell: int, side: int, combin
         return f"{conclusion}: that is published, or known beforehand."
     # Relations that are added come before those that are subtracted.
     multipliers = sorted(combination.multipliers.items(), key=lambda item: sign * item[1] < 0)
-    relations = [_term(sign * y, f"[{_relation(table, program, row)}]") for row, y in multipliers]
-    terms, bounds = [], []
-    for i, weight in combination.remaining.items():
-        bound = format_number(decimal_fraction(table.value[i]) + program.slack(i)[weight > 0])
-        terms.append(_term(sign * weight, repr(table.label(i))))
-        bounds.append(f"{table.label(i)!r} is {LIMIT_WORDS[weight > 0]} {bound}")
-    left = f" {_list(terms, ' ')}, and {_list(bounds)}" if terms else ""
-    return f"{conclusion}: {_list(relations, ' ').removeprefix('+ ')} leaves {name} = published cells{left}."
+    words = (_term(sign * y, f"[{_relation(table, program, row)}]") for row, y in multipliers)
+    relations, left = _list(words, len(multipliers), " "), ""
+    if combination.remaining:
+        remaining, number = combination.remaining.items(), len(combination.remaining)
+        terms = (_term(sign * weight, repr(table.label(i))) for i, weight in remaining)
+        ends = (
+            (i, weight > 0, decimal_fraction(table.value[i]) + program.slack(i)[weight > 0]) for i, weight in remaining
+        )
+        bounds = (f"{table.label(i)!r} is {LIMIT_WORDS[is_upper]} {format_number(end)}" for i, is_upper, end in ends)
+        left = f" {_list(terms, number, ' ')}, and {_list(bounds, number)}"
+    return f"{conclusion}: {relations.removeprefix('+ ')} leaves {name} = published cells{left}."
 
 
 def _relation(table: Table, program: ExactProgram, row: int) -> str:
     """``'A × 1' + 'A × 2' + 3 published = 'A × Total'``: uncertain cells and totals by name."""
-    sides: tuple[list[str], list[str]] = ([], [])
+    named: tuple[list[tuple[int, Rational]], list[tuple[int, Rational]]] = ([], [])
     published = [0, 0]
     totals = [cell for cell, weight in program.relation(row) if weight < 0]
     for cell, weight in program.relation(row):
-        right = weight < 0
         if program.is_uncertain(cell) or [cell] == totals:
-            sides[right].append(_term(-weight if right else weight, repr(table.label(cell))).removeprefix("+ "))
+            named[weight < 0].append((cell, -weight if weight < 0 else weight))
         else:
-            published[right] += 1
-    written = [
-        _list([*terms, *([f"{others} published"] if others else [])], " + ")
-        for terms, others in zip(sides, published, strict=True)
-    ]
-    return f"{written[0] or '0'} = {written[1] or 'a constant'}"
+            published[weight < 0] += 1
+    sides = []
+    for of_side, others in zip(named, published, strict=True):
+        terms = (_term(weight, repr(table.label(cell))).removeprefix("+ ") for cell, weight in of_side)
+        sides.append(_list(chain(terms, [f"{others} published"] * bool(others)), len(of_side) + bool(others), " + "))
+    return f"{sides[0] or '0'} = {sides[1] or 'a constant'}"
 
 
 def _term(weight: Rational, label: str) -> str:
@@ -89,7 +92,7 @@ def _term(weight: Rational, label: str) -> str:
     return f"{'+' if weight > 0 else '−'} {times}{label}"
 
 
-def _list(items: Sequence[str], between: str = ", ") -> str:
-    """All items, or the first few and the number of the others."""
-    shown = between.join(items[:MAX_NAMED_TERMS])
-    return shown if len(items) <= MAX_NAMED_TERMS else f"{shown} and {len(items) - MAX_NAMED_TERMS} more"
+def _list(words: Iterable[str], number: int, between: str = ", ") -> str:
+    """All words, or the first few and the number of the others; only those that are shown are made."""
+    shown = between.join(islice(words, MAX_NAMED_TERMS))
+    return shown if number <= MAX_NAMED_TERMS else f"{shown} and {number - MAX_NAMED_TERMS} more"

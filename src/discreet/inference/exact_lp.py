@@ -140,7 +140,9 @@ class ExactProgram:
         remaining: dict[int, Fraction] = {}
         total: Rational | None = 0
         for i in sorted(i for i, weight in left.items() if weight and self.is_uncertain(i)):
-            remaining[i] = Fraction(left[i]) / denominator
+            weight = left[i]
+            # One division, not two, for integers, which most are.
+            remaining[i] = Fraction(weight, denominator) if isinstance(weight, int) else weight / denominator
             slack = self.high[i] if left[i] > 0 else self.low[i]
             total = None if slack is None or total is None else total + left[i] * slack
         bound = math.inf if total is None else Fraction(total) / (denominator * self.unit)

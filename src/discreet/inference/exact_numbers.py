@@ -68,6 +68,8 @@ def format_number(number: Bound) -> str:
     if isinstance(number, float):
         return str(number)
     decimals, rest = 0, number.denominator
+    if rest == 1:
+        return str(number.numerator)
     for factor in (2, 5):
         times = 0
         while rest % factor == 0:

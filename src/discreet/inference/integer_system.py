@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -123,14 +122,16 @@ def _common_denominators(near: FloatArray) -> Iterator[int]:
 
 def _simplest_denominator(number: float, noise: float) -> int:
     """The denominator of the first continued-fraction approximation of a number that is within ``noise``."""
-    exact = rest = Fraction(number)
+    # In integers, which are much faster than fractions: above/below is the number, noise_above/noise_below the noise.
+    (above, below), (noise_above, noise_below) = number.as_integer_ratio(), noise.as_integer_ratio()
     (p, q), (before_p, before_q) = (1, 0), (0, 1)
+    dividend, divisor = above, below
     while True:
-        integer = math.floor(rest)
+        integer, remainder = divmod(dividend, divisor)
         (p, q), (before_p, before_q) = (integer * p + before_p, integer * q + before_q), (p, q)
-        if rest == integer or abs(exact - Fraction(p, q)) <= noise:
+        if not remainder or abs(above * q - p * below) * noise_below <= noise_above * below * q:
             return q
-        rest = 1 / (rest - integer)
+        dividend, divisor = divisor, remainder
 
 
 def slacks_in_units(slack: FloatArray, max_unit: float | None = None) -> tuple[FloatArray, float]:

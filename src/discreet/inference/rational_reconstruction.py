@@ -110,16 +110,16 @@ def _residual(program: ExactProgram, cells: Sequence[int], amount: FloatArray) -
 def _rounded(program: ExactProgram, cells: Sequence[int], amount: FloatArray, noise: float) -> ExactDeviation | None:
     """All amounts as multiples of one simple fraction, if that changes none by more than the noise."""
     for decimals in range(MAX_ROUNDED_DECIMALS + 1):
-        for factor in DENOMINATOR_FACTORS:
-            denominator = 10**decimals * factor
-            with np.errstate(over="ignore", invalid="ignore"):  # infinite numbers fail the comparison
-                numerators = np.rint(amount * denominator)
-                is_near = np.all(np.abs(numerators / denominator - amount) <= noise)
-            if is_near:
-                by_cell = dict(zip(cells, map(int, numerators.tolist()), strict=True))
-                deviation = ExactDeviation.of(by_cell, denominator)
-                if program.violated(deviation) is None:
-                    return deviation
+        denominators = [10**decimals * factor for factor in DENOMINATOR_FACTORS]
+        units = np.array(denominators, dtype=float)[:, None]
+        with np.errstate(over="ignore", invalid="ignore"):  # infinite numbers fail the comparison
+            numerators = np.rint(amount * units)
+            is_near = np.all(np.abs(numerators / units - amount) <= noise, axis=1)
+        for k in np.flatnonzero(is_near).tolist():
+            by_cell = dict(zip(cells, map(int, numerators[k].tolist()), strict=True))
+            deviation = ExactDeviation.of(by_cell, denominators[k])
+            if program.violated(deviation) is None:
+                return deviation
     return None
 
 
