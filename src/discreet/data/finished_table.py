@@ -23,7 +23,7 @@ from discreet.data.spelling import AS_WRITTEN, Names, Spelling, check_codes
 from discreet.data.table import TABLE_ADDITIVITY_TOLERANCE, Table
 from discreet.errors import InputError, TableError, dimension_section, plural, some
 
-ROUNDED_SHARE = (
+ROUNDED_TOTAL_SHARE = (
     0.01  # of the values of a sum; a code that differs by less from the sum of the others is their rounded total
 )
 MIN_SUMS = 2  # a single sum may come about by chance
@@ -148,7 +148,7 @@ def _refuse_sums_as_codes(dimensions: Mapping[str, Hierarchy], codes: np.ndarray
         for group in groups:
             mine = np.flatnonzero(codes[d] == group)
             gap = np.abs(2 * values[mine] - sums[row[mine]])
-            if np.count_nonzero(values[mine]) >= MIN_SUMS and np.all(gap <= ROUNDED_SHARE * sizes[row[mine]]):
+            if np.count_nonzero(values[mine]) >= MIN_SUMS and np.all(gap <= ROUNDED_TOTAL_SHARE * sizes[row[mine]]):
                 code = hierarchy.codes[group]
                 raise TableError(
                     f"Dimension {name!r} has no total {hierarchy.total!r}, but its code {code!r} is the sum of all others. "

@@ -17,7 +17,7 @@ from discreet.problem import Problem
 from discreet.protection import Protection
 
 SECONDS_PER_PROGRAM = 20.0  # time limit of each integer program of the last step
-MAX_SWEEPS = 2  # for the bound of tables that are too large for the other methods: further ones raise it little
+MAX_BOUND_SWEEPS = 2  # for the bound of tables that are too large for the other methods: further ones raise it little
 NO_TIME = "kelly: no time left for other methods"
 
 
@@ -49,7 +49,7 @@ def _bounded(problem: Problem, run: Run, found: Protection) -> tuple[Protection,
     """The pattern with a bound from single tables."""
     with run.budget.interruptible():
         tables = TableBounds(problem, run)
-        tables.climb(MAX_SWEEPS)
+        tables.climb(MAX_BOUND_SWEEPS)
     cost = found.report.cost
     bound = min(tables.bound * (1 - EQUAL_COST_SHARE), cost)
     status = status_of(cost, bound, run.budget, not run.budget.over, 2 * EQUAL_COST_SHARE)

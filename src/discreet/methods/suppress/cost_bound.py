@@ -11,11 +11,9 @@ import numpy as np
 from discreet.inference.cut_proofs import CapacityProof, CutProof, posed_for_suppression
 from discreet.methods.context import Run
 from discreet.methods.core.cuts import Cut
-from discreet.methods.suppress.optimal.search import MAX_CELLS_FOR_PATTERNS, PatternSearch
+from discreet.methods.suppress.optimal.search import EQUAL_COST_SHARE, MAX_CELLS_FOR_PATTERNS, PatternSearch
 from discreet.methods.suppress.optimal.table_bounds import TableBounds
 from discreet.problem import Problem, Status
-
-ROUNDING = 1e-9  # share by which a bound may be too high because of rounding errors
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,4 +61,6 @@ def _proven(problem: Problem, cuts: Iterable[tuple[Cut, float]]) -> CostBound:
             # The proof of a cover is about the number of its cells.
             is_cover = isinstance(cut.proof, CapacityProof) and cut.proof.cover is not None
             proofs.append((cut.proof, Fraction(multiplier * (float(cut.weight[0]) if is_cover else 1.0))))
-    return CostBound(max((bound - float(np.maximum(used - problem.cost, 0.0).sum())) * (1 - ROUNDING), 0.0), proofs)
+    return CostBound(
+        max((bound - float(np.maximum(used - problem.cost, 0.0).sum())) * (1 - EQUAL_COST_SHARE), 0.0), proofs
+    )
