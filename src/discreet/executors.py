@@ -13,6 +13,7 @@ from typing import TypeVar
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)  # sent by Ctrl-C and by the system
 # Waits are limited: a signal that arrives just before an unlimited wait would not be handled until the wait ends.
 WAIT_SECONDS = 0.5
+MAX_THREAD_SECONDS = 5.0  # for the end of a thread whose processes were killed, which takes milliseconds
 
 _Work = TypeVar("_Work")
 _Result = TypeVar("_Result")
@@ -53,7 +54,7 @@ def spread(workers: int) -> Iterator[Executor | None]:
     if workers == 1:
         yield None
         return
-    others = active_children()
+    others, other_threads = active_children(), threading.enumerate()
     executor = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_ignore_signals)
     try:
         yield executor
@@ -63,6 +64,10 @@ def spread(workers: int) -> Iterator[Executor | None]:
         for process in active_children():
             if process not in others:
                 process.kill()
+        # Threads of the pool that end together with the interpreter may write to a pipe that is closed already.
+        for thread in threading.enumerate():
+            if thread not in other_threads:
+                thread.join(MAX_THREAD_SECONDS)
         raise
     executor.shutdown()
 
