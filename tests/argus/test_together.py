@@ -313,3 +313,23 @@ def test_audit_intervals_of_linked_tables_are_those_of_all(run: Callable[..., Ar
         if np.isfinite([low, high]).all():
             assert [float(text) for text in shown[size, region]] == pytest.approx([low, high], abs=0.051)
     assert work.place is not None
+
+
+def test_tables_in_files_of_other_data_are_not_audited_together(
+    run: Callable[..., ArgusResult], tmp_path: Path
+) -> None:
+    """Those of the same data are, also if others come between them."""
+    opened = ""
+    for name, n in (("a", 5), ("b", 6), ("c", 5)):
+        code = "21" if name == "c" else "N"
+        (tmp_path / f"{name}.txt").write_text(f"Total;{n + 4};4;S\n{code};{n};3;S\nrest;4;1;S\n")
+        variable = "Year" if name == "c" else "Region"
+        (tmp_path / f"{name}.rda").write_text(
+            f'<SEPARATOR> ";"\n"{variable}"\n<RECODEABLE>\n"Turnover"\n<NUMERIC>\n"n"\n<FREQUENCY>\n"S"\n<STATUS>\n'
+        )
+        opened += f'<OPENTABLEDATA> "{name}.txt"\n<OPENMETADATA> "{name}.rda"\n'
+        opened += f'<SPECIFYTABLE> "{variable}"|"Turnover"\n<SAFETYRULE>\n'
+    result = run(f"{opened}<READTABLE> 0\n" + "".join(f"<SUPPRESS> OPT({k})\n" for k in (1, 2, 3)))
+    assert said(result, "table 1 and table 2 are not audited together", "differ between them")
+    assert said(result, "table 1 and table 3 together: audit of cells: safe")
+    assert result.passed

@@ -21,18 +21,28 @@ class Outcome:
     code: int
     message: str
     crash: str = ""
+    is_error: bool = False
 
 
 def run(job: Path) -> Outcome:
     """``discreet run job.toml``, in this process."""
+    return _called(["run", str(job), "--quiet"])
+
+
+def run_argus(job: Path) -> Outcome:
+    """``discreet argus job.arb``, in this process."""
+    return _called(["argus", str(job), "--quiet"])
+
+
+def _called(words: list[str]) -> Outcome:
     said = io.StringIO()
     try:
         with redirect_stdout(said), redirect_stderr(said):
-            code = cli.main(["run", str(job), "--quiet"], prog_name="discreet", standalone_mode=False)
+            code = cli.main(words, prog_name="discreet", standalone_mode=False)
     except DiscreetError as error:
-        return Outcome(error.exit_code, str(error))
+        return Outcome(error.exit_code, str(error), is_error=True)
     except click.ClickException as error:
-        return Outcome(2, error.format_message())
+        return Outcome(2, error.format_message(), is_error=True)
     except Exception as error:
         return Outcome(-1, repr(error), traceback.format_exc())
     return Outcome(int(code or 0), said.getvalue())

@@ -74,24 +74,28 @@ def _of_the_same_data(group: Sequence[Named], say: Say) -> list[list[Named]]:
     """The tables in sets of which shared cells are the same; tables of one file are in one set in any case."""
     parts: list[list[Named]] = []
     for label, work in group:
+        obstacle = ""
         for part in parts:
             same_file = any(work.data.file.resolve() == other.data.file.resolve() for _, other in part)
-            if same_file or all(_agree(work, other) for _, other in part):
+            found = "" if same_file else next((fault for _, other in part if (fault := _difference(work, other))), "")
+            if not found:
                 part.append((label, work))
                 break
+            obstacle = obstacle or f"{part[0][0]} and {label} are not audited together: {found}"
         else:
-            if parts:
-                say(f"{label} and {parts[0][0][0]} differ in cells that both have, and are not audited together")
+            if obstacle:
+                say(obstacle)
             parts.append([(label, work)])
     return parts
 
 
-def _agree(one: Work, other: Work) -> bool:
+def _difference(one: Work, other: Work) -> str:
+    """Why two tables in files are not of the same data; empty if they may be."""
     try:
         link(one.views.table.with_columns(extra={}), other.views.table.with_columns(extra={}), behind=False)
-    except InputError:
-        return False
-    return True
+    except InputError as error:
+        return str(error)
+    return ""
 
 
 def _protected_together(works: Sequence[Work]) -> bool:
